@@ -148,7 +148,11 @@ fn check_clock(app: &App, (asked, step): &(Asked, ClaimStep)) -> Result<()> {
          clocks differ",
         now.as_nanos()
     );
-    Err(Problem::field("asked_ns", &at.as_nanos().to_string(), &expected).into())
+    Err(Problem {
+        code: Problem::WRONG_TIME.to_owned(),
+        ..Problem::field("asked_ns", &at.as_nanos().to_string(), &expected)
+    }
+    .into())
 }
 
 /// What the cluster is made of, its load and its clock.

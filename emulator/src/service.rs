@@ -13,10 +13,31 @@ use gridrig_protocol::client::Client;
 use gridrig_service::http::metrics::table;
 use gridrig_service::http::{Labels, Monitoring, Samples};
 use gridrig_service::tls::ServerTls;
-use gridrig_service::{App, JournalSetup, Service};
+use gridrig_service::{App, JournalSetup, MOST_WAITING, Service};
 use std::sync::Arc;
 use tokio::task::JoinHandle;
 use utoipa_axum::router::OpenApiRouter;
+
+impl Config {
+    /// How its machine is set up in the life of this number.
+    pub fn setup(&self, incarnation: u64) -> LrmsSetup {
+        let home = self.broker.as_ref().map(|broker| Home {
+            domain: broker.domain,
+            latency: broker.latency,
+            exchange: broker.exchange,
+        });
+        let mut cluster = self.cluster.clone();
+        cluster.queue_limit.get_or_insert(MOST_WAITING);
+        cluster.is_real = matches!(self.lrms, Lrms::Slurm(_));
+        LrmsSetup {
+            cluster,
+            home,
+            incarnation,
+            keep_ended: self.keep_ended,
+            names_apart: self.names_apart,
+        }
+    }
+}
 
 impl Service for Config {
     type Machine = LrmsAgent;
@@ -55,21 +76,7 @@ impl Service for Config {
     }
 
     fn machine(&self, incarnation: u64, _born: SimTime) -> LrmsAgent {
-        let home = self.broker.as_ref().map(|broker| Home {
-            domain: broker.domain,
-            latency: broker.latency,
-            exchange: broker.exchange,
-        });
-        let mut cluster = self.cluster.clone();
-        cluster.is_real = matches!(self.lrms, Lrms::Slurm(_));
-        let setup = LrmsSetup {
-            cluster,
-            home,
-            incarnation,
-            keep_ended: self.keep_ended,
-            names_apart: self.names_apart,
-        };
-        LrmsAgent::new(setup)
+        LrmsAgent::new(self.setup(incarnation))
     }
 
     fn transport(&self, client: Client) -> HttpTransport {

@@ -194,26 +194,21 @@ impl StepReport {
     /// The steps that change something, with the loads of so many processors.
     pub(crate) fn all(steps: &[Step], processors: Option<u64>) -> Vec<Self> {
         let steps = steps.iter().filter(|step| step.before != step.after);
-        let report = steps.map(
-            |Step {
-                 name,
-                 before,
-                 after,
-             }| {
-                let kept = after.processor_seconds() / before.processor_seconds();
-                let leaves_out = after.jobs < before.jobs && kept.is_finite();
-                StepReport {
-                    name,
-                    jobs_before: before.jobs,
-                    jobs_after: after.jobs,
-                    load_before: processors.and_then(|p| before.offered(p)),
-                    load_after: processors.and_then(|p| after.offered(p)),
-                    work_before_s: before.processor_seconds(),
-                    work_after_s: after.processor_seconds(),
-                    work_lost: if leaves_out { 1.0 - kept } else { 0.0 },
-                }
-            },
-        );
+        let report = steps.map(|step| {
+            let (before, after) = (&step.before, &step.after);
+            let kept = after.processor_seconds() / before.processor_seconds();
+            let leaves_out = after.jobs < before.jobs && kept.is_finite();
+            StepReport {
+                name: step.name,
+                jobs_before: before.jobs,
+                jobs_after: after.jobs,
+                load_before: processors.and_then(|p| before.offered(p)),
+                load_after: processors.and_then(|p| after.offered(p)),
+                work_before_s: before.processor_seconds(),
+                work_after_s: after.processor_seconds(),
+                work_lost: if leaves_out { 1.0 - kept } else { 0.0 },
+            }
+        });
         report.collect()
     }
 }
@@ -366,15 +361,12 @@ impl<'a> Facts<'a> {
     }
 
     fn impossible_jobs(&self) -> u64 {
-        let mut impossible = 0;
-        for workload in self.prepared {
+        let impossible = self.prepared.iter().map(|workload| {
             let reach = self.reach(workload.entry);
-            for job in &workload.jobs {
-                let runs = self.scenario.could_run(&job.spec.components, &reach);
-                impossible += u64::from(!runs);
-            }
-        }
-        impossible
+            let runs = |job: &&Submission| self.scenario.could_run(&job.spec.components, &reach);
+            workload.jobs.iter().filter(|job| !runs(job)).count() as u64
+        });
+        impossible.sum()
     }
 
     fn runs(&self) -> u64 {

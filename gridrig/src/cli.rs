@@ -40,26 +40,22 @@ pub struct ScenarioArgs {
     #[arg(long)]
     pub seed: Option<u64>,
     /// Override run.clock
-    #[arg(long, value_parser = values::known(CLOCKS))]
-    pub clock: Option<&'static str>,
+    #[arg(long)]
+    pub clock: Option<ClockName>,
     /// Print one JSON document on stdout and nothing else
     #[arg(long)]
     pub json: bool,
 }
 
 /// The two clocks.
-const CLOCKS: &[(&str, &str, &str)] = &[
-    (
-        "virtual",
-        "virtual",
-        "Simulated: time jumps from event to event",
-    ),
-    (
-        "real",
-        "real",
-        "Real services on the wall clock, talking over sockets",
-    ),
-];
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, strum::Display)]
+#[strum(serialize_all = "lowercase")]
+pub enum ClockName {
+    /// Simulated: time jumps from event to event
+    Virtual,
+    /// Real services on the wall clock, talking over sockets
+    Real,
+}
 
 /// `gridrig init`
 #[derive(Debug, Args)]
@@ -409,15 +405,6 @@ pub struct DescribeArgs {
     /// Input language [default: recognized by content]
     #[arg(long, value_parser = values::one_of(Language::ALL, Language::name))]
     pub from: Option<Language>,
-}
-
-/// `gridrig schema`
-#[derive(Debug, Args)]
-#[command(after_help = "Example:\n  gridrig schema scenario")]
-pub struct SchemaArgs {
-    /// Which format
-    #[arg(value_enum)]
-    pub format: SchemaFormat,
 }
 
 /// Formats with a schema.

@@ -104,7 +104,7 @@ fn execute(cli: Cli) -> Result<(), Failure> {
         Command::Metrics(args) => metrics::metrics(&args),
         Command::Resources(args) => resources::resources(&args),
         Command::Describe(args) => describe::describe(&args),
-        Command::Schema(args) => schema::schema(args.format),
+        Command::Schema { format } => schema::schema(format),
         Command::Completions { shell } => {
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut Cli::command(), "gridrig", &mut script);
@@ -136,17 +136,12 @@ fn load_scenario(args: &ScenarioArgs) -> Result<Scenario, Failure> {
 
 /// Whether `--set` has a list where its key takes one value.
 fn is_list_for_value(error: &ScenarioError) -> bool {
-    let ScenarioError::Value {
-        at: Place::Set(_),
-        value,
-        expected,
-        ..
-    } = error
-    else {
-        return false;
-    };
-    let one = ["a ", "an "].iter().any(|it| expected.starts_with(it));
-    one && value.starts_with('[')
+    let one = |expected: &str| ["a ", "an "].iter().any(|it| expected.starts_with(it));
+    matches!(
+        error,
+        ScenarioError::Value { at: Place::Set(_), value, expected, .. }
+            if one(expected) && value.starts_with('[')
+    )
 }
 
 /// Refuses an address that others reach, without TLS, unless that is meant.
@@ -210,6 +205,13 @@ fn answer<T: serde::Serialize>(
         return print_json(document);
     }
     print(&text(document))
+}
+
+/// Says each of these in a line of its own on stderr, behind what it is.
+fn say_each(what: &str, all: impl IntoIterator<Item: std::fmt::Display>) {
+    for one in all {
+        eprintln!("{what}: {one}");
+    }
 }
 
 /// Refuses to overwrite what is there.

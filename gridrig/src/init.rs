@@ -42,13 +42,9 @@ pub fn write_sample(scenario: &Path) -> io::Result<Option<PathBuf>> {
 /// When the file exists already, unless `force` is set, or cannot be written.
 pub fn write_new(path: &Path, text: &str, force: bool) -> io::Result<()> {
     let mut options = OpenOptions::new();
-    options.write(true).truncate(true);
-    if force {
-        options.create(true);
-    } else {
-        options.create_new(true);
-    }
-    options.open(path)?.write_all(text.as_bytes())
+    options.write(true).truncate(true).create(true);
+    let mut file = options.create_new(!force).open(path)?;
+    file.write_all(text.as_bytes())
 }
 
 /// The log of a cluster, and how many processors that has.
@@ -155,10 +151,9 @@ pub fn sites(logs: &[OwnLog]) -> anyhow::Result<Vec<Site<'_>>> {
 pub fn of_logs(logs: &[OwnLog]) -> anyhow::Result<String> {
     let mut sites = sites(logs)?;
     if let [site] = sites.as_slice() {
-        let peer = if site.name == "peer" {
-            "peer-2"
-        } else {
-            "peer"
+        let peer = match &*site.name {
+            "peer" => "peer-2",
+            _ => "peer",
         };
         sites.push(Site {
             name: peer.to_owned(),

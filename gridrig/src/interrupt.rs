@@ -21,33 +21,28 @@ pub fn listen() -> std::io::Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_io()
         .build()?;
-    let (mut interrupt, mut terminate) = {
-        let _entered = runtime.enter();
-        (
-            signal(SignalKind::interrupt())?,
-            signal(SignalKind::terminate())?,
-        )
+    let entered = runtime.enter();
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    let mut terminate = signal(SignalKind::terminate())?;
+    drop(entered);
+    let watch = async move {
+        loop {
+            let came = tokio::select! {
+                came = interrupt.recv() => came,
+                came = terminate.recv() => came,
+            };
+            if came.is_none() {
+                return;
+            }
+            if INTERRUPTED.swap(true, Ordering::SeqCst) || AT_ONCE.load(Ordering::SeqCst) {
+                gridrig_tracelab::format::remove_partial();
+                std::process::exit(130);
+            }
+            CAME.notify_waiters();
+        }
     };
-    std::thread::Builder::new()
-        .name("signals".into())
-        .spawn(move || {
-            runtime.block_on(async {
-                loop {
-                    let came = tokio::select! {
-                        came = interrupt.recv() => came,
-                        came = terminate.recv() => came,
-                    };
-                    if came.is_none() {
-                        return;
-                    }
-                    if INTERRUPTED.swap(true, Ordering::SeqCst) || AT_ONCE.load(Ordering::SeqCst) {
-                        gridrig_tracelab::format::remove_partial();
-                        std::process::exit(130);
-                    }
-                    CAME.notify_waiters();
-                }
-            });
-        })?;
+    let thread = std::thread::Builder::new().name("signals".into());
+    thread.spawn(move || runtime.block_on(watch))?;
     Ok(())
 }
 

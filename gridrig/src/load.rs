@@ -110,10 +110,7 @@ impl Loop {
             let answer = tokio::time::timeout(self.plan.timeout, self.see_to(&request)).await;
             let response = begins.elapsed();
             let late = || format!("no answer within {:?}", self.plan.timeout);
-            let outcome = match answer {
-                Ok(outcome) => outcome,
-                Err(_) => Err(("timed-out", late())),
-            };
+            let outcome = answer.unwrap_or_else(|_| Err(("timed-out", late())));
             let failed = outcome.is_err();
             let taken = match failed {
                 true => response.max(LEAST_OF_A_FAILURE),

@@ -14,7 +14,8 @@ pub struct Pace {
     done: AtomicUsize,
     all: usize,
     at_a_time: usize,
-    in_real_time: bool,
+    /// Which clock it is, where that has not been said.
+    clock: &'static str,
 }
 
 impl Pace {
@@ -35,7 +36,7 @@ impl Pace {
             done: AtomicUsize::new(0),
             all,
             at_a_time: at_a_time.max(1),
-            in_real_time,
+            clock: if in_real_time { " in real time" } else { "" },
         }
     }
 
@@ -51,14 +52,9 @@ impl Pace {
 
     /// `2 of 30: free-node`, of this number and of how many.
     fn label(&self, (number, of): (usize, usize), name: &str) -> String {
-        let clock = if self.in_real_time {
-            " in real time"
-        } else {
-            ""
-        };
         match of {
             1 => name.to_owned(),
-            _ => format!("{number} of {of}{clock}: {name}"),
+            _ => format!("{number} of {of}{}: {name}", self.clock),
         }
     }
 
@@ -83,7 +79,6 @@ fn left(elapsed: Duration, done: f64, all: usize) -> String {
 pub struct Progress {
     bar: ProgressBar,
     plain: bool,
-    label: String,
     /// When the first of several runs began, how many were done before this one, and of how
     /// many.
     before: Option<(Instant, usize, usize)>,
@@ -107,7 +102,6 @@ impl Progress {
         Progress {
             bar,
             plain,
-            label: label.to_owned(),
             before: None,
         }
     }
@@ -144,7 +138,7 @@ impl Progress {
     pub fn finish(&self, outcome: &str) {
         self.bar.finish_and_clear();
         if self.plain {
-            eprintln!("{}: {outcome}", self.label);
+            eprintln!("{}: {outcome}", self.bar.prefix());
         }
     }
 }
@@ -163,7 +157,7 @@ mod tests {
             done: AtomicUsize::new(1),
             all,
             at_a_time: 1,
-            in_real_time: false,
+            clock: "",
         };
         let message = |all: usize| {
             let progress = pace(all).progress((2, all), "free-node", 10);

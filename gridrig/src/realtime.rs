@@ -11,6 +11,7 @@ mod outcome;
 mod processes;
 mod recalled;
 pub mod remote;
+mod suspended;
 #[cfg(test)]
 mod tests;
 mod watched;
@@ -57,9 +58,10 @@ use std::io;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
+use suspended::Suspensions;
 use tempfile::TempDir;
 
-/// Events that a participant keeps for whoever asks it, where the journals have them all.
+/// Events that a participant keeps for whoever asks it, where all are on the disk.
 const KEPT_EVENTS: usize = 20_000;
 
 /// How a grid is run in real time.
@@ -118,17 +120,17 @@ impl RealOptions {
         self.journals.as_ref().map(|all| all.of(name))
     }
 
-    /// Whether what has happened is read from the journals in the end, so that nobody has
-    /// to keep it in memory until then. Who is not ours has none, and events alone do not
-    /// tell how brokers decided.
-    fn tells_from_journals(&self) -> bool {
-        let journals = self.journals.as_ref().filter(|all| !all.only_events());
-        journals.is_some() && self.lrms.is_empty() && self.external.brokers.is_empty()
+    /// Whether what has happened is read from the disk in the end, so that nobody has to
+    /// keep it in memory until then. Inputs do not tell what programs of others did.
+    fn is_on_disk(&self) -> bool {
+        let all_are_ours = self.lrms.is_empty() && self.external.brokers.is_empty();
+        let journals = self.journals.as_ref();
+        journals.is_some_and(|all| all.only_events() || all_are_ours)
     }
 
-    /// Events that a participant keeps in memory. A listener who falls behind is to miss none.
+    /// Events that a participant keeps in memory.
     fn keep_events(&self) -> usize {
-        match self.tells_from_journals() && !self.listener.is_open() {
+        match self.is_on_disk() {
             true => KEPT_EVENTS,
             false => usize::MAX,
         }
@@ -199,7 +201,11 @@ pub async fn run_real(
     progress: impl FnMut(Progress),
 ) -> anyhow::Result<RealOutcome> {
     let started = Started::of(grid, options).await?;
-    conduct(started, grid, submissions, shutdown, progress).await
+    let mut suspensions = Suspensions::watch();
+    let observe = suspensions.looking(progress);
+    let mut outcome = conduct(started, grid, submissions, shutdown, observe).await?;
+    outcome.suspended = suspensions.gaps;
+    Ok(outcome)
 }
 
 /// The services of a run, ready for its jobs.
@@ -297,9 +303,11 @@ async fn conduct(
     broke_off |= played.is_err();
     let played = done(played, stopped, &mut faults)?;
     let known = options.known(submissions.len(), external.is_some(), begin.shift);
-    let (logs, recorder) = match options.tells_from_journals() {
-        false => (services.logs(), recorder),
-        true => Recalled::of(grid, submissions, options)?.or_faults(&mut faults),
+    listener.take_in();
+    let kept = services.logs();
+    let (logs, recorder) = match options.is_on_disk() {
+        false => (kept, recorder),
+        true => Recalled::of(grid, submissions, options)?.or_faults(kept, &mut faults),
     };
     let logs = (logs, Some(&*services));
     let mut outcome = outcome::collect(logs, &recorder, played, faults, &known);

@@ -17,8 +17,9 @@ mod workers;
 mod write;
 
 pub use again::decisions;
+use cell::wanted;
 pub use cell::{Cell, CellNumber, cells};
-use cell::{cannot_go_on, wanted};
+use execute::in_virtual_time;
 pub use follow::Followed;
 pub use load::{Load, prepare_workloads};
 pub use observer::{Observation, Observer, Start};
@@ -26,7 +27,7 @@ pub use process::serve;
 pub use real::{notes_of, tolerance};
 pub use record::{PolicyRun, ReplicationRuns};
 pub use running::{Gap, resume};
-use running::{Running, ends_here, keeps_journals, why_no_journal};
+use running::{Running, can_go_on, ends_here, keeps_journals, why_no_journal};
 pub use workers::each;
 pub use write::{conclude, folder};
 
@@ -145,22 +146,17 @@ pub fn run(scenario: &Scenario, options: &RunOptions) -> Result<Vec<ReplicationR
             scenario.name
         );
     }
-    let wanted = wanted(scenario, replications, options)?;
+    let cells = wanted(scenario, replications, options)?;
     if let Some(watch) = &options.watch {
         watch.begin(scenario, replications);
     }
-    let cells: Vec<&(CellNumber, Cell)> = wanted.iter().flatten().collect();
     let pace = Pace::new(scenario, cells.len(), (options.jobs, options.quiet));
-    let why = write::why_elsewhere(&cells, options);
-    if let Some(why) = why.filter(|_| !options.quiet && !goes_on) {
-        eprintln!("{why}");
-    }
-    let why = why_no_journal(scenario, options);
-    if let Some(why) = why.filter(|_| !options.quiet && !options.resume) {
-        eprintln!("{why}");
-    }
-    let goes_on_later = keeps_journals(scenario, options) && cannot_go_on(scenario).is_none();
-    let claims = !options.resume && goes_on_later;
+    let elsewhere = write::why_elsewhere(&cells, options).filter(|_| !goes_on);
+    let no_journal = why_no_journal(scenario, options).filter(|_| !options.resume);
+    let told = elsewhere.into_iter().chain(no_journal);
+    told.filter(|_| !options.quiet)
+        .for_each(|why| eprintln!("{why}"));
+    let claims = !options.resume && can_go_on(scenario, options);
     let mut load: Option<(u32, Arc<Load>)> = None;
     let tasks = cells.iter().map(|(number, cell)| -> Result<_, Failure> {
         let index = cell.replication.index;
@@ -224,7 +220,15 @@ fn by_replication(
 /// # Errors
 /// Input errors.
 pub fn refuse(scenario: &Scenario, options: &RunOptions) -> Result<(Vec<Replication>, RunOptions)> {
-    refuse_truth_in_real_time(scenario)?;
+    let mut policies = scenario.policies.iter().flatten();
+    let truth = policies.find(|policy| policy.entry().need == InformationNeed::Truth);
+    if let (Some(policy), Clock::Real { .. }) = (truth, scenario.clock) {
+        bail!(
+            "{}: policy {policy} needs the present state of all clusters, which no real broker has (expected \
+             clock = \"virtual\" or another policy)",
+            scenario.name
+        );
+    }
     if scenario.clock == Clock::Virtual {
         let mut clusters = scenario.grid.clusters.iter();
         if let Some(cluster) = clusters.find(|cluster| cluster.config.is_real) {
@@ -241,8 +245,7 @@ pub fn refuse(scenario: &Scenario, options: &RunOptions) -> Result<(Vec<Replicat
             bail!("--kill needs services to kill (expected --clock real)");
         }
     }
-    let goes_on = keeps_journals(scenario, options) && cannot_go_on(scenario).is_none();
-    if options.processes && !goes_on {
+    if options.processes && !can_go_on(scenario, options) {
         bail!(
             "--processes: expected --clock real and services that keep journals: no external \
              broker, no real LRMS, no interfaces of other systems, no policy or discipline of one's own"
@@ -259,7 +262,7 @@ pub fn refuse(scenario: &Scenario, options: &RunOptions) -> Result<(Vec<Replicat
         bail!("--jobs: runs on the real clock go one after the other (expected --clock virtual)");
     }
     let wanted = wanted(scenario, &replications, options)?;
-    let cells: Vec<&Cell> = wanted.iter().flatten().map(|(_, cell)| cell).collect();
+    let cells: Vec<&Cell> = wanted.iter().map(|(_, cell)| cell).collect();
     for cell in &cells {
         write::describe(&cell.replication)?;
     }
@@ -294,7 +297,7 @@ fn run_cell(
         ));
         return Ok(run);
     }
-    let cannot_go_on = cannot_go_on(scenario).is_some();
+    let can_go_on = can_go_on(scenario, options);
     let own = match ends_here(scenario, options) {
         Some(_) => None,
         None => own_policy::start(scenario, policy, &mut grid, options.check_determinism)?,
@@ -308,20 +311,17 @@ fn run_cell(
         force: options.force || running.is_some(),
         ..options.clone()
     };
-    let start = Start {
-        scenario,
-        grid: &grid,
-        policy,
-        load,
-        tolerance: tolerance(scenario.clock),
-    };
+    let start = Start::of(cell, &grid, load);
     let watch = options.watch.as_ref();
     let watching = watch.map(|watch| watch.start(position, &start));
     let _alone = running.as_ref().map(Running::lock).transpose()?;
     let dir = write::directory(cell, options).filter(|_| !options.scratch);
     let (dir, running_now) = (dir.as_deref(), running.as_mut());
-    let executed = execute::execute(&start, (options, dir), &progress, watching, running_now);
-    if executed.is_err() && cannot_go_on && !options.resume {
+    let executed = match scenario.clock {
+        Clock::Virtual => in_virtual_time(&start, (options, dir), &progress, watching),
+        Clock::Real { .. } => real::execute(&start, options, &progress, watching, running_now),
+    };
+    if executed.is_err() && !can_go_on && !options.resume {
         running.take().map(Running::forget).transpose()?;
     }
     let mut executed = executed?;
@@ -334,7 +334,7 @@ fn run_cell(
     let run = conclude(cell, &grid, load, &mut executed, options)?;
     match running {
         Some(running) if executed.is_cut => running.give_up()?,
-        Some(running) if run.interrupted && !cannot_go_on => running.say(),
+        Some(running) if run.interrupted && can_go_on => running.say(),
         Some(running) => running.end()?,
         None => {}
     }
@@ -365,51 +365,36 @@ fn written(
     if !keeps_journals(scenario, options) {
         return Ok(None);
     }
-    if !options.resume && cannot_go_on(scenario).is_some() {
+    if !options.resume && !can_go_on(scenario, options) {
         running::claim((number, cell), whole, options)?;
     }
     Ok(Running::of(cell, options)?)
 }
 
-fn refuse_truth_in_real_time(scenario: &Scenario) -> Result<()> {
-    let mut policies = scenario.policies.iter().flatten();
-    let truth = policies.find(|policy| policy.entry().need == InformationNeed::Truth);
-    if let (Some(policy), Clock::Real { .. }) = (truth, scenario.clock) {
-        bail!(
-            "{}: policy {policy} needs the present state of all clusters, which no real broker has (expected \
-             clock = \"virtual\" or another policy)",
-            scenario.name
-        );
-    }
-    Ok(())
-}
-
 /// Whether the loop should go on.
 fn keep_going(options: &RunOptions) -> std::ops::ControlFlow<()> {
-    let watch = options.watch.as_ref();
-    let stopped = watch.is_some_and(|watch| watch.stop_requested());
-    let stopped = stopped || is_broken_off(options);
-    match interrupt::requested() || stopped {
+    match interrupt::requested() || is_stopped(options) {
         true => std::ops::ControlFlow::Break(()),
         false => std::ops::ControlFlow::Continue(()),
     }
 }
 
-/// Whether the policy of the run cannot be asked any more.
-fn is_broken_off(options: &RunOptions) -> bool {
-    options.own.as_ref().is_some_and(|own| own.is_broken_off())
+/// Whether who watches wants the run to stop, or its policy cannot be asked any more.
+fn is_stopped(options: &RunOptions) -> bool {
+    let watch = options.watch.as_ref();
+    let own = options.own.as_ref();
+    watch.is_some_and(|it| it.stop_requested()) || own.is_some_and(|it| it.is_broken_off())
 }
 
 /// Resolves when somebody wants the run to end, or it cannot go on.
 async fn wait_for_stop(options: &RunOptions) {
-    let watch = options.watch.as_ref();
     let stopped = async {
-        while !watch.is_some_and(|watch| watch.stop_requested()) && !is_broken_off(options) {
+        while !is_stopped(options) {
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
     };
     tokio::select! {
         () = interrupt::wait() => {}
-        () = stopped, if watch.is_some() || options.own.is_some() => {}
+        () = stopped, if options.watch.is_some() || options.own.is_some() => {}
     }
 }

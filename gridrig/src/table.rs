@@ -1,18 +1,19 @@
 //! The table at the end of a run: which policy did better, on the same jobs.
 
+mod remarks;
 mod together;
 
 use crate::check::{FaultReport, how_nodes_fail};
 use crate::runner::{PolicyRun, ReplicationRuns};
 use crate::scenario::Scenario;
-use crate::words::{counts, list, many};
+use crate::words::{counts, list};
 use gridrig_core::broker::{Blocking, Commit, LocalInfo, MatchmakingKind, OwnDispatch};
 use gridrig_core::grid::{BrokerSettings, Grid};
-use gridrig_core::time::Decimal;
-use gridrig_results::RunSummary;
+use gridrig_core::time::{Decimal, SimDuration};
 use gridrig_results::compare::{self, CompareError, OnCommonJobs};
-use gridrig_results::summary::{Lending, Metrics};
+use gridrig_results::summary::Metrics;
 use gridrig_results::text::{aligned, cells, folded};
+use remarks::remark;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
@@ -210,7 +211,13 @@ fn one(
         tau * compression
     );
     bounds(text, &replication.runs);
-    remarks(text, &replication.runs, compression);
+    for run in &replication.runs {
+        remark(text, run.name(), &run.summary, &[&run.summary], compression);
+    }
+    let runs = replication.runs.iter();
+    for warning in folded(runs.flat_map(|run| &run.summary.warnings)) {
+        let _ = writeln!(text, "warning: {warning}");
+    }
 }
 
 fn table(runs: &[PolicyRun], metrics: &[Metrics]) -> String {
@@ -277,32 +284,16 @@ fn matchmaking(broker: &BrokerSettings) -> String {
     if broker.matchmaking != MatchmakingKind::Route {
         let _ = write!(text, ", matchmaking {}", broker.matchmaking.name());
     }
-    for (key, value, usual) in [
-        (
-            "matchmaking_interval",
-            broker.matchmaking_interval,
-            default.matchmaking_interval,
-        ),
-        (
-            "delegation_interval",
-            broker.delegation_interval,
-            default.delegation_interval,
-        ),
-        (
-            "delegation_memory",
-            broker.delegation_memory,
-            default.delegation_memory,
-        ),
-        (
-            "usage_half_life",
-            broker.usage_half_life,
-            default.usage_half_life,
-        ),
-    ] {
-        if value != usual {
+    let mut tell = |key: &str, of: fn(&BrokerSettings) -> SimDuration| {
+        let value = of(broker);
+        if value != of(&default) {
             let _ = write!(text, ", {key} {value}");
         }
-    }
+    };
+    tell("matchmaking_interval", |it| it.matchmaking_interval);
+    tell("delegation_interval", |it| it.delegation_interval);
+    tell("delegation_memory", |it| it.delegation_memory);
+    tell("usage_half_life", |it| it.usage_half_life);
     if let Some(timeout) = broker.lease_timeout {
         let _ = write!(text, ", lease_timeout {timeout}");
     }
@@ -317,145 +308,6 @@ fn matchmaking(broker: &BrokerSettings) -> String {
         text.push_str(", blocking skip");
     }
     text
-}
-
-/// Where delegated processors have worked.
-fn lent(run: &PolicyRun) -> Option<String> {
-    let all_at_home = |lent: &&Lending| {
-        let away = lent.intra_site_processor_s + lent.intra_grid_processor_s;
-        lent.requests == 0 && away + lent.inter_grid_processor_s == 0.0
-    };
-    let lent = run.summary.lending.as_ref();
-    let lent = lent.filter(|lent| !all_at_home(lent))?;
-    let hours = |seconds: f64| seconds / 3600.0;
-    Some(format!(
-        "{}: goodput {:.1} processor-hours where jobs entered, {:.1} elsewhere on the same site, \
-         {:.1} on other sites of the grid, {:.1} on other grids; requests {}, rejected {}, \
-         cancelled {}, delegations {}; {:.1} processor-hours charged\n",
-        run.name(),
-        hours(lent.local_processor_s),
-        hours(lent.intra_site_processor_s),
-        hours(lent.intra_grid_processor_s),
-        hours(lent.inter_grid_processor_s),
-        lent.requests,
-        lent.rejections,
-        lent.cancelled_requests,
-        lent.delegations,
-        hours(lent.charged_processor_s),
-    ))
-}
-
-/// How jobs were placed on several clusters, how reservations went, and predictions: of all
-/// jobs of the run, where the table has those that completed under every policy.
-fn placed(run: &PolicyRun) -> String {
-    let mut text = String::new();
-    let figure = |name: &str| run.summary.further.get(name).copied().flatten();
-    let mut say = |line: String| {
-        let _ = writeln!(text, "{}: {line}", run.name());
-    };
-    let on_several = figure("clusters_mean").zip(figure("placement_s_mean"));
-    if let Some(((clusters, wait_s), startup_s)) = on_several.zip(figure("startup_s_mean")) {
-        let mib = figure("moved_mib_mean");
-        let moved = mib.map_or_else(String::new, |mib| {
-            format!(", {mib:.1} MiB transferred for each that reads data")
-        });
-        say(format!(
-            "all jobs that it placed, on average: {clusters:.2} clusters, placed after {wait_s:.1} s, \
-             started {startup_s:.1} s later{moved}"
-        ));
-    }
-    if let Some(granted) = figure("reservations_granted_share") {
-        let waits = figure("wait_s_unreserved_mean");
-        let others = waits.map_or_else(String::new, |wait_s| {
-            format!("; jobs without one waited {wait_s:.1} s on average")
-        });
-        let granted = 100.0 * granted;
-        say(format!(
-            "{granted:.1} % of the jobs with a start window started{others}"
-        ));
-    }
-    let predicted = figure("prediction_error_s_abs_mean").zip(figure("prediction_kept_share"));
-    if let Some((off_s, kept)) = predicted {
-        let kept = 100.0 * kept;
-        say(format!(
-            "predicted starts of all its jobs were off by {off_s:.1} s on average, {kept:.1} % \
-             started no later"
-        ));
-    }
-    text
-}
-
-/// What became of the jobs that did not complete.
-fn unfinished(text: &mut String, name: &str, summary: &RunSummary) {
-    let jobs = &summary.jobs;
-    let other = [
-        ("rejected", jobs.rejected),
-        ("cancelled", jobs.cancelled),
-        ("failed", jobs.failed),
-        ("unfinished", jobs.unfinished),
-    ];
-    let other = counts(other.into_iter().filter(|(_, count)| *count > 0));
-    if !other.is_empty() {
-        let reasons = summary.reasons.iter();
-        let reasons = list(reasons.map(|(reason, count)| format!("{reason} {count}")));
-        let why = match reasons.is_empty() {
-            true => reasons,
-            false => format!(" ({reasons})"),
-        };
-        let _ = writeln!(text, "{name}: {other}{why}");
-    }
-}
-
-/// What nodes that failed and faults have cost.
-fn went_wrong(text: &mut String, name: &str, summary: &RunSummary) {
-    let mut wrong = String::new();
-    if let Some(lost) = &summary.node_failures {
-        let requeues = many(lost.requeues, "requeue");
-        let failed = many(lost.failed_jobs, "failed job");
-        let lost_h = lost.lost_processor_s / 3600.0;
-        let _ = write!(
-            wrong,
-            "; nodes that failed: {requeues}, {failed}, {lost_h:.1} processor-hours lost"
-        );
-    }
-    if let Some(faults) = &summary.faults {
-        let faults = faults.iter().map(|(kind, count)| format!("{kind} {count}"));
-        let _ = write!(wrong, "; faults: {}", list(faults));
-    }
-    if !wrong.is_empty() {
-        let jobs = &summary.jobs;
-        let finished = 100.0 * jobs.completed as f64 / jobs.submitted.max(1) as f64;
-        let goodput_h = summary.goodput_processor_s / 3600.0;
-        let _ = writeln!(
-            text,
-            "{name}: {finished:.2} % of the jobs finished, goodput {goodput_h:.1} \
-             processor-hours{wrong}"
-        );
-    }
-}
-
-/// What the table does not say by itself.
-fn remarks(text: &mut String, runs: &[PolicyRun], compression: f64) {
-    for run in runs {
-        unfinished(text, run.name(), &run.summary);
-        text.push_str(&lent(run).unwrap_or_default());
-        text.push_str(&placed(run));
-        went_wrong(text, run.name(), &run.summary);
-        let worst = run.summary.submission_lag_ns_max.filter(|max| *max > 0);
-        if let Some((p99, max)) = run.summary.submission_lag_ns_p99.zip(worst) {
-            let (p99, max) = (p99 / 1e9, max as f64 / 1e9);
-            let _ = writeln!(
-                text,
-                "{}: submission lag: p99 {p99:.3} s, worst {max:.3} s of run time, which is {:.1} s \
-                 of trace time",
-                run.name(),
-                max * compression
-            );
-        }
-    }
-    for warning in folded(runs.iter().flat_map(|run| &run.summary.warnings)) {
-        let _ = writeln!(text, "warning: {warning}");
-    }
 }
 
 #[cfg(test)]

@@ -60,14 +60,8 @@ async fn peer_drain(
 ) -> Result<StatusCode> {
     let mut peers = app.config.peers.iter();
     let peer = peers.find(|(id, peer)| peer.name == name && app.config.links.get(**id).is_none());
-    let unknown = || {
-        Problem::new(
-            404,
-            "unknown-peer",
-            "no peer of this name without a session",
-        )
-    };
-    let (peer, _) = peer.ok_or_else(unknown)?;
+    let why = "no peer of this name without a session";
+    let (peer, _) = peer.ok_or_else(|| Problem::new(404, "unknown-peer", why))?;
     hear(&app, *peer, change.until(SimTime::ZERO)).await?;
     Ok(StatusCode::NO_CONTENT)
 }
@@ -84,8 +78,6 @@ impl Answers<NotifyDrain> for BrokerHandler {
 async fn hear(app: &App, peer: DomainId, until: SimTime) -> Result<(), Problem> {
     let told = Received::new(Target::Peer(peer), ToPeer::Drain(until));
     // A broker always takes that in.
-    let _ = app
-        .call(move |broker, now| broker.handle(now, told))
-        .await?;
-    Ok(())
+    let call = app.call(move |broker, now| broker.handle(now, told));
+    call.await.map(drop)
 }

@@ -3,7 +3,7 @@
 use crate::Config;
 use crate::app;
 use crate::lagrid::{self, BrokerHandler, Ways, keep, say_goodbye};
-use crate::transport::HttpTransport;
+use crate::transport::{HttpTransport, Refusals};
 use crate::watch::{ask, watch};
 use axum::Router;
 use gridrig_core::agent::{BrokerAgent, BrokerSetup, Memory};
@@ -16,8 +16,7 @@ use gridrig_protocol::client::Client;
 use gridrig_service::http::base_url;
 use gridrig_service::http::metrics::table;
 use gridrig_service::http::{Labels, Monitoring, Samples};
-use gridrig_service::{App, JournalSetup, Service, SideDoor};
-use parking_lot::Mutex;
+use gridrig_service::{App, JournalSetup, MOST_WAITING, Service, SideDoor};
 use std::collections::BTreeMap;
 use std::io;
 use std::net::TcpListener;
@@ -110,15 +109,14 @@ impl Service for Config {
 
     fn machine(&self, incarnation: u64, born: SimTime) -> BrokerAgent {
         let links = self.links.iter();
-        let setup = BrokerSetup {
+        let mut setup = BrokerSetup {
             incarnation,
-            sessions: links
-                .map(|link| (link.domain(), link.threshold()))
-                .collect(),
+            sessions: links.map(|link| (link.domain, link.setup.push)).collect(),
             grace: self.clock.grace(self.setup.config.settings.interval),
             born,
             ..self.setup.clone()
         };
+        setup.config.queue_limit.get_or_insert(MOST_WAITING);
         BrokerAgent::new(setup)
     }
 
@@ -128,10 +126,11 @@ impl Service for Config {
             lrms: self.lrms.clone(),
             peers: self.peers.clone(),
             links: self.links.clone(),
+            clock: self.clock,
             faults: self.faults.clone(),
             introduces: self.introduces.clone(),
             setup: self.setup.clone(),
-            refusing: Mutex::default(),
+            refusals: Refusals::default(),
         }
     }
 
@@ -188,12 +187,8 @@ impl Service for Config {
             samples.level(&table::INFORMATION_AGE, &[&name, kind], age);
         }
         // Whoever may forward here has a count from the start.
-        let consumers = self
-            .setup
-            .config
-            .neighbours
-            .iter()
-            .filter(|peer| peer.consumer);
+        let neighbours = self.setup.config.neighbours.iter();
+        let consumers = neighbours.filter(|peer| peer.consumer);
         let mut taken_in: BTreeMap<_, u64> = consumers.map(|peer| (Some(peer.domain), 0)).collect();
         taken_in.extend(machine.taken_in());
         for (origin, jobs) in taken_in {

@@ -2,15 +2,16 @@
 
 use crate::lagrid::Links;
 use crate::{Introduction, Peer};
-use gridrig_core::agent::{BrokerSetup, Envelope, FromBroker, ToLrms, ToPeer};
+use gridrig_core::agent::{Asked, BrokerSetup, ClaimStep, Envelope, FromBroker, ToLrms, ToPeer};
 use gridrig_core::ids::{ClusterId, DomainId, JobId};
 use gridrig_core::load::LoadSample;
 use gridrig_core::message::{News, Target};
+use gridrig_core::time::SimTime;
 use gridrig_drivers::faults::Faults;
-use gridrig_drivers::real_time::{Transport, TransportError};
+use gridrig_drivers::real_time::{RunClock, Transport, TransportError};
 use gridrig_protocol::client::{Client, ClientError};
 use gridrig_protocol::lagrid::NotifyDrain;
-use gridrig_protocol::rest::{ClaimOrder, DealNotice, JobSubmission};
+use gridrig_protocol::rest::{ClaimOrder, DealNotice, JobSubmission, Problem};
 use gridrig_service::{inform, name_of, notify};
 use parking_lot::Mutex;
 use std::collections::{BTreeMap, BTreeSet};
@@ -21,12 +22,42 @@ pub struct HttpTransport {
     pub lrms: BTreeMap<ClusterId, String>,
     pub peers: BTreeMap<DomainId, Peer>,
     pub links: Links,
+    pub clock: RunClock,
     pub faults: Faults,
     pub introduces: Option<Introduction>,
     /// What peers are told of the clusters here.
     pub(crate) setup: BrokerSetup,
-    /// The LRMSs of which it has been said that they refuse claims.
-    pub(crate) refusing: Mutex<BTreeSet<ClusterId>>,
+    pub(crate) refusals: Refusals,
+}
+
+/// The refusals of claims that have been told: of each LRMS those for the time of a claim, with
+/// whether it was late by the clock here, and those for anything else.
+#[derive(Debug, Default)]
+pub(crate) struct Refusals(Mutex<BTreeSet<(ClusterId, Option<bool>)>>);
+
+impl Refusals {
+    /// What is added to the words of an LRMS when they are told, once of each kind: a claim that
+    /// was late here, too, says nothing of how far the clocks differ.
+    fn note(
+        &self,
+        cluster: ClusterId,
+        (asked, step): (Asked, &ClaimStep),
+        problem: &Problem,
+        now: SimTime,
+    ) -> Option<&'static str> {
+        let is_late = match step {
+            ClaimStep::Hold { timeout, .. } | ClaimStep::Reserve { timeout, .. } => {
+                asked.at + *timeout < now
+            }
+            ClaimStep::Begin { .. } | ClaimStep::Release => false,
+        };
+        let kind = (problem.code == Problem::WRONG_TIME).then_some(is_late);
+        let more = match kind {
+            Some(true) => "; it was late by the clock here as well",
+            _ => "",
+        };
+        self.0.lock().insert((cluster, kind)).then_some(more)
+    }
 }
 
 impl HttpTransport {
@@ -69,12 +100,15 @@ impl HttpTransport {
             ToLrms::Claim(asked, step) => {
                 let order = ClaimOrder::of(*asked, step, name_of(envelope));
                 let told = self.client.order_claim(self.base(to)?, &order).await;
+                let now = self.clock.now();
                 if let Err(ClientError::Problem(_, problem)) = &told
                     && problem.status == 422
-                    && self.refusing.lock().insert(cluster)
+                    && let Some(more) = self.refusals.note(cluster, (*asked, step), problem, now)
                 {
                     let (name, why) = (self.setup.names.cluster(cluster), &problem.detail);
-                    tracing::warn!("the LRMS {name} holds no processors for this broker: {why}");
+                    tracing::warn!(
+                        "the LRMS {name} holds no processors for this broker: {why}{more}"
+                    );
                 }
                 Ok(told?)
             }
@@ -166,5 +200,50 @@ impl Transport for HttpTransport {
             sample.map_err(|problem| TransportError::declined(base, 200, problem.detail))?;
         // Whatever number the LRMS gives itself, here it has this one.
         Ok(LoadSample { cluster, ..sample })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use gridrig_core::agent::{Arrival, ClaimShare};
+    use gridrig_core::job::JobSpec;
+    use gridrig_core::time::SimDuration;
+
+    #[test]
+    fn refusals_are_told_once_of_each_lrms_and_kind() {
+        let minute = SimDuration::from_secs(60);
+        let asked = Asked {
+            job: JobId(7),
+            at: SimTime::from_secs(100),
+        };
+        let hold = ClaimStep::Hold {
+            job: Box::new(Arrival::of(JobSpec::rigid(asked.job, 2, minute))),
+            share: ClaimShare::Components(1),
+            estimate: minute,
+            timeout: minute,
+        };
+        let other = Problem::field("from", "b", "the broker to which this LRMS reports");
+        let of_time = Problem {
+            code: Problem::WRONG_TIME.to_owned(),
+            ..Problem::field("asked_ns", "100", "another instant")
+        };
+        let refusals = Refusals::default();
+        let late = Some("; it was late by the clock here as well");
+        // One that is late does not use up what is told of a clock.
+        for (cluster, problem, now, expected) in [
+            (0, &of_time, 161, late),
+            (0, &of_time, 170, None),
+            (0, &of_time, 160, Some("")),
+            (0, &of_time, 101, None),
+            (0, &other, 161, Some("")),
+            (0, &other, 101, None),
+            (1, &of_time, 161, late),
+            (1, &of_time, 101, Some("")),
+        ] {
+            let (cluster, now) = (ClusterId(cluster), SimTime::from_secs(now));
+            let told = refusals.note(cluster, (asked, &hold), problem, now);
+            assert_eq!(told, expected, "{cluster} at {now}: {problem}");
+        }
     }
 }

@@ -71,10 +71,8 @@ pub(crate) async fn watch(
             if look(seen, target, &transport, began, liveness.every).await {
                 tell_life(&actor, &transport, &mut lives, target).await;
             } else if seen.refused >= liveness.refused || seen.silent >= liveness.silent {
-                let lost = actor
-                    .call(move |broker, now| broker.handle(now, Lost(target)))
-                    .await;
-                if let Ok(jobs) = lost
+                let lost = actor.call(move |broker, now| broker.handle(now, Lost(target)));
+                if let Ok(jobs) = lost.await
                     && jobs > 0
                 {
                     tracing::warn!(?target, jobs, "a service is lost, and jobs with it");
@@ -180,11 +178,10 @@ async fn tell_life(
     if lives.get(&service) == Some(&life) {
         return;
     }
-    let told = actor
-        .call(move |broker, now| broker.handle(now, Alive { service, life }))
-        .await;
+    let alive = Alive { service, life };
+    let told = actor.call(move |broker, now| broker.handle(now, alive));
     // Whoever is too busy is told after the next look.
-    if let Ok(jobs) = told
+    if let Ok(jobs) = told.await
         && lives.insert(service, life).is_some()
         && jobs > 0
     {

@@ -89,6 +89,14 @@ impl LogReader {
     async fn read_page(&self) -> Result<usize, ClientError> {
         let mut after = self.after.lock().await;
         let page = self.client.events(&self.url, *after).await?;
+        if page.first > *after {
+            let events = page.first - *after;
+            tracing::warn!(
+                url = self.url,
+                events,
+                "events of an LRMS were not read in time"
+            );
+        }
         for report in &page.events {
             let Some(local) = report.job.map(JobId) else {
                 continue;

@@ -28,7 +28,7 @@ use gridrig_drivers::faults::Faults;
 use gridrig_drivers::real_time::{Delivery, Driven, Journal, Recorder, RunClock, wall_length};
 use gridrig_protocol::client::{Client, ClientError};
 use gridrig_protocol::tag::Tags;
-use sender::{Heard, Senders};
+use sender::{Heard, Senders, named, panic_of};
 use std::collections::BTreeMap;
 use std::future::Future;
 use std::sync::Arc;
@@ -137,7 +137,7 @@ pub async fn go_on(
     let (reports_in, mut reports) = mpsc::unbounded_channel();
     let (heard_in, mut heard) = mpsc::unbounded_channel();
     let (observed_in, mut observed) = mpsc::unbounded_channel();
-    let readers = Readers::start(config, &http, &tags, submissions, &observed_in);
+    let mut readers = Readers::start(config, &http, &tags, submissions, &observed_in);
     let mut player = Player {
         config,
         jobs: submissions.len(),
@@ -162,6 +162,7 @@ pub async fn go_on(
                 break;
             }
             () = player.senders.panicked() => {}
+            () = readers.panicked() => {}
             Some(report) = reports.recv() => player.note(report, false),
             Some(heard) = heard.recv() => player.hear(heard),
             Some(observation) = observed.recv() => player.tell(observation),
@@ -408,6 +409,12 @@ impl Readers {
             readers.again.push(reader());
         }
         readers
+    }
+
+    /// Waits until a task has panicked, and goes on with an error that says of what: the
+    /// ends that it would have read would be waited for for ever.
+    async fn panicked(&mut self) {
+        named("a task that reads logs", panic_of(&mut self.tasks)).await;
     }
 
     /// Looks at every log a last time; answers what has not been heard of it.

@@ -202,17 +202,15 @@ impl Broker {
 
     /// Age of the oldest information in use about each candidate.
     pub fn information_age(&self, now: SimTime) -> impl Iterator<Item = (Target, SimDuration)> {
-        self.known
-            .iter()
-            .map(move |known| (known.target, now.since(known.information_from())))
+        let all = self.known.iter();
+        all.map(move |known| (known.target, now.since(known.information_from())))
     }
 
     /// The samples in use about each candidate: one of an own cluster, those of
     /// all its clusters of a peer.
     pub fn samples(&self) -> impl Iterator<Item = (Target, &[LoadSample])> {
-        self.known
-            .iter()
-            .map(|known| (known.target, known.samples()))
+        let all = self.known.iter();
+        all.map(|known| (known.target, known.samples()))
     }
 
     /// Takes a job into the queue that has come this way; it is decided in the next

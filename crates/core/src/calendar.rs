@@ -70,9 +70,8 @@ pub struct Taken {
 impl Reservation {
     /// What a component takes.
     fn taken(&self, component: u16) -> &Taken {
-        usize::from(component)
-            .checked_sub(1)
-            .map_or_else(|| &self.first, |other| &self.more[other])
+        let other = usize::from(component).checked_sub(1);
+        other.map_or(&self.first, |other| &self.more[other])
     }
 
     /// Whether it says on which nodes.

@@ -79,14 +79,13 @@ pub struct ClusterConfig {
 impl ClusterConfig {
     /// An event-driven cluster without a bound on its queue.
     pub fn new(id: ClusterId, resources: Resources, discipline: DisciplineKind) -> Self {
-        let interval = SimDuration::ZERO;
         ClusterConfig {
             id,
             resources,
             discipline,
             own_discipline: None,
             slurm: SlurmBackfillSettings::default(),
-            interval,
+            interval: SimDuration::ZERO,
             queue_limit: None,
             is_real: false,
             on_node_failure: OnNodeFailure::default(),
@@ -417,7 +416,7 @@ impl Cluster {
         events: &mut impl EventSink,
         finished: &mut Vec<Finished>,
     ) {
-        while let Some(&Reverse((finish, id, slot))) = self.ends.peek() {
+        while let Some(&Reverse((finish, job, slot))) = self.ends.peek() {
             if finish > now {
                 break;
             }
@@ -426,19 +425,16 @@ impl Cluster {
                 self.claim_is_due(finish, slot, events, finished);
                 continue;
             }
-            let job = self.jobs.remove(slot);
-            self.scheduler.end(finish, id);
-            let running = job.running.expect("only running jobs have an end");
+            let known = self.jobs.remove(slot);
+            self.scheduler.end(finish, job);
+            let running = known.running.expect("only running jobs have an end");
             let start = running.start;
-            self.nodes.give_back(job.demand.class, running.placement);
-            self.work.end(job.demand.processors, finish);
-            self.leave_block(finish, id);
-            events.emit(finish, Event::new(EventKind::Finished, id, self.config.id));
-            finished.push(Finished {
-                job: id,
-                start,
-                finish,
-            });
+            self.nodes.give_back(known.demand.class, running.placement);
+            self.work.end(known.demand.processors, finish);
+            self.leave_block(finish, job);
+            let ended = Event::new(EventKind::Finished, job, self.config.id);
+            events.emit(finish, ended);
+            finished.push(Finished { job, start, finish });
             self.changed(finish);
         }
     }
@@ -489,7 +485,7 @@ impl Cluster {
 }
 
 /// The earlier of two instants, of which each may be none.
-fn earlier(one: Option<SimTime>, other: Option<SimTime>) -> Option<SimTime> {
+pub(crate) fn earlier(one: Option<SimTime>, other: Option<SimTime>) -> Option<SimTime> {
     match (one, other) {
         (Some(one), Some(other)) => Some(one.min(other)),
         (one, other) => one.or(other),

@@ -118,10 +118,8 @@ impl Search {
         open(&self.talk).answer = answer;
         let future = self.future.get_mut();
         let future = future.unwrap_or_else(PoisonError::into_inner);
-        let now = future
-            .as_mut()
-            .poll(&mut Context::from_waker(Waker::noop()));
-        match now {
+        let mut cx = Context::from_waker(Waker::noop());
+        match future.as_mut().poll(&mut cx) {
             Poll::Ready(found) => Step::Over(found),
             Poll::Pending => {
                 let asked = open(&self.talk).question.take();
@@ -151,8 +149,12 @@ fn open(talk: &Mutex<Talk>) -> std::sync::MutexGuard<'_, Talk> {
 struct Asker(Arc<Mutex<Talk>>);
 
 impl Asker {
-    async fn ask(&self, question: Question) -> Answer {
-        open(&self.0).question = Some(question);
+    async fn ask(&self, resource: usize, jobs: u64, window: (SimTime, SimTime)) -> Answer {
+        open(&self.0).question = Some(Question {
+            resource,
+            jobs,
+            window,
+        });
         poll_fn(|_| match open(&self.0).answer.take() {
             Some(answer) => Poll::Ready(answer),
             None => Poll::Pending,

@@ -135,7 +135,8 @@ impl Decimal {
     }
 }
 
-fn narrow(number: u128) -> u64 {
+/// A number in 64 bits, the greatest one where it does not fit.
+pub(crate) fn narrow(number: u128) -> u64 {
     u64::try_from(number).unwrap_or(u64::MAX)
 }
 

@@ -27,7 +27,8 @@ pub struct Decision {
 }
 
 /// What becomes of a waiting job in a cycle.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, IntoStaticStr)]
+#[strum(serialize_all = "kebab-case")]
 pub enum Outcome {
     /// It goes to the chosen candidate.
     Sent,
@@ -45,15 +46,8 @@ pub enum Outcome {
 
 impl Outcome {
     /// The name used in files and interfaces.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Outcome::Sent => "sent",
-            Outcome::Arranged => "arranged",
-            Outcome::WaitsForRoom => "waits-for-room",
-            Outcome::WaitsForOpening => "waits-for-opening",
-            Outcome::Held => "held",
-            Outcome::TurnedAway(_) => "turned-away",
-        }
+    pub fn name(self) -> &'static str {
+        self.into()
     }
 
     /// Why nobody takes it.

@@ -106,33 +106,27 @@ impl Grid {
             config,
         };
         Grid {
-            domains: Vec::new(),
             clusters: vec![cluster],
-            links: Vec::new(),
-            hours: Vec::new(),
+            ..Grid::default()
         }
     }
 
     /// When this provider takes jobs of this consumer; `None`: always.
     pub fn timetable(&self, consumer: DomainId, provider: DomainId) -> Option<&Timetable> {
-        let mut hours = self.hours.iter();
-        hours
-            .find(|one| (one.consumer, one.provider) == (consumer, provider))
-            .map(|one| &one.timetable)
+        let is_it = |one: &&LinkHours| (one.consumer, one.provider) == (consumer, provider);
+        self.hours.iter().find(is_it).map(|one| &one.timetable)
     }
 
     /// The links over which this domain forwards, in link order.
     pub fn providers_of(&self, consumer: DomainId) -> impl Iterator<Item = &Link> {
-        self.links
-            .iter()
-            .filter(move |link| link.consumer == consumer)
+        let links = self.links.iter();
+        links.filter(move |link| link.consumer == consumer)
     }
 
     /// The links over which this domain is told of jobs, in link order.
     pub fn consumers_of(&self, provider: DomainId) -> impl Iterator<Item = &Link> {
-        self.links
-            .iter()
-            .filter(move |link| link.provider == provider)
+        let links = self.links.iter();
+        links.filter(move |link| link.provider == provider)
     }
 
     /// The latency of the link between two domains. A link has one latency,
@@ -147,13 +141,14 @@ impl Grid {
     /// Every cluster that a job at this domain's broker can get to with so
     /// many forwards, in cluster order.
     pub fn reachable(&self, from: DomainId, hops: u32) -> Vec<ClusterId> {
-        self.reach(from, hops, |_| true)
+        self.clusters_within(from, hops, |domain| self.providers_of(domain))
     }
 
     /// The same over providers that take jobs at this instant.
     pub fn reachable_at(&self, from: DomainId, hops: u32, at: SimTime) -> Vec<ClusterId> {
-        self.reach(from, hops, |link| {
-            self.is_open(link.consumer, link.provider, at)
+        self.clusters_within(from, hops, |domain| {
+            let links = self.providers_of(domain);
+            links.filter(move |link| self.is_open(link.consumer, link.provider, at))
         })
     }
 
@@ -161,11 +156,6 @@ impl Grid {
     pub fn is_open(&self, consumer: DomainId, provider: DomainId, at: SimTime) -> bool {
         let hours = self.timetable(consumer, provider);
         hours.is_none_or(|timetable| timetable.is_open(at))
-    }
-
-    fn reach(&self, from: DomainId, hops: u32, takes: impl Fn(&Link) -> bool) -> Vec<ClusterId> {
-        let providers = |domain| self.providers_of(domain).filter(|link| takes(link));
-        self.clusters_within(from, hops, providers)
     }
 
     /// The clusters of a domain and of those that so many forwards lead to.
@@ -191,10 +181,8 @@ impl Grid {
                 }
             }
         }
-        let mut clusters: Vec<ClusterId> = domains
-            .iter()
-            .flat_map(|domain| self.domains[domain.index()].clusters.iter().copied())
-            .collect();
+        let clusters = domains.iter().map(|id| &self.domains[id.index()].clusters);
+        let mut clusters: Vec<ClusterId> = clusters.flatten().copied().collect();
         clusters.sort_unstable();
         clusters
     }
@@ -207,15 +195,14 @@ impl Grid {
     /// The complete set-ups of all brokers.
     pub fn broker_configs(&self) -> BrokerConfigs<'_> {
         let resources = self.clusters.iter();
+        let resources = resources.map(|cluster| Arc::new(cluster.config.resources.clone()));
         let mut providers = vec![Vec::new(); self.domains.len()];
         for link in &self.links {
             providers[link.consumer.index()].push(link);
         }
         BrokerConfigs {
             grid: self,
-            resources: resources
-                .map(|cluster| Arc::new(cluster.config.resources.clone()))
-                .collect(),
+            resources: resources.collect(),
             providers,
             passed_on: passed_on(self),
         }
@@ -224,9 +211,8 @@ impl Grid {
     /// The domain with the queue of all, if there is one.
     pub fn central(&self) -> Option<DomainId> {
         let mut domains = (0..).map(DomainId).zip(&self.domains);
-        domains
-            .find(|(_, domain)| domain.topology.central)
-            .map(|(id, _)| id)
+        let (id, _) = domains.find(|(_, domain)| domain.topology.central)?;
+        Some(id)
     }
 
     /// The neighbours of a domain in the tree.
@@ -323,8 +309,7 @@ impl BrokerConfigs<'_> {
     /// The clusters of others of which a provider tells this consumer.
     fn passed_on(&self, from: DomainId, to: DomainId) -> Vec<(ClusterId, Arc<Resources>)> {
         let clusters = self.passed_on.get(&(from, to)).into_iter().flatten();
-        let with_nodes = |id: &ClusterId| (*id, Arc::clone(&self.resources[id.index()]));
-        clusters.map(with_nodes).collect()
+        clusters.map(|id| self.with_nodes(*id)).collect()
     }
 
     /// The same of this provider for all of its consumers.
@@ -335,10 +320,12 @@ impl BrokerConfigs<'_> {
         told.collect()
     }
 
+    fn with_nodes(&self, id: ClusterId) -> (ClusterId, Arc<Resources>) {
+        (id, Arc::clone(&self.resources[id.index()]))
+    }
+
     fn clusters_of(&self, domain: DomainId) -> Vec<(ClusterId, Arc<Resources>)> {
         let clusters = self.grid.domains[domain.index()].clusters.iter();
-        clusters
-            .map(|id| (*id, Arc::clone(&self.resources[id.index()])))
-            .collect()
+        clusters.map(|id| self.with_nodes(*id)).collect()
     }
 }

@@ -6,6 +6,7 @@ use crate::time::{Decimal, SimDuration, SimTime};
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 use std::sync::Arc;
+use strum::{EnumString, IntoStaticStr, VariantArray};
 
 /// What a job needs of every node it runs on. `Default` needs nothing.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -306,11 +307,8 @@ impl JobSpec {
     /// The clusters that it names: of its components, and of what they read.
     pub fn named_clusters(&self) -> impl Iterator<Item = ClusterId> {
         let own = self.components.iter().filter_map(|one| one.cluster);
-        own.chain(
-            self.inputs
-                .iter()
-                .flat_map(|it| it.clusters.iter().copied()),
-        )
+        let read = self.inputs.iter().flat_map(|it| it.clusters.iter());
+        own.chain(read.copied())
     }
 
     /// The only component, for those who have no words for several.
@@ -416,20 +414,9 @@ pub struct Submission {
 }
 
 /// Why a job was refused, rejected or failed, or why touch with it was lost.
-#[derive(
-    Clone,
-    Copy,
-    Debug,
-    PartialEq,
-    Eq,
-    PartialOrd,
-    Ord,
-    Hash,
-    strum::EnumString,
-    strum::IntoStaticStr,
-    strum::VariantArray,
-)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[derive(EnumString, IntoStaticStr, VariantArray)]
 #[strum(serialize_all = "kebab-case")]
 pub enum Reason {
     /// No set of nodes of the cluster could ever hold it.
@@ -476,7 +463,7 @@ pub enum Reason {
 
 impl Reason {
     /// Every reason, for readers that map names back.
-    pub const ALL: &'static [Reason] = <Reason as strum::VariantArray>::VARIANTS;
+    pub const ALL: &'static [Reason] = <Reason as VariantArray>::VARIANTS;
 
     /// The name used in files and interfaces.
     pub fn name(self) -> &'static str {

@@ -90,13 +90,8 @@ impl Fraction {
     /// below 2^62 (nanoseconds of a window times processors), so that the
     /// products fit.
     pub fn compare(self, other: Self) -> Ordering {
-        let left = self
-            .numerator
-            .saturating_mul(other.denominator.cast_signed());
-        let right = other
-            .numerator
-            .saturating_mul(self.denominator.cast_signed());
-        left.cmp(&right)
+        let times = |a: Self, b: Self| a.numerator.saturating_mul(b.denominator.cast_signed());
+        times(self, other).cmp(&times(other, self))
     }
 }
 

@@ -6,8 +6,9 @@ use crate::job::Reason;
 use crate::time::SimTime;
 
 /// How a job ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, strum::IntoStaticStr)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[strum(serialize_all = "kebab-case")]
 pub enum EndState {
     /// It ran to its end.
     Completed,
@@ -30,13 +31,8 @@ impl EndState {
     }
 
     /// The name used in files and interfaces.
-    pub const fn name(self) -> &'static str {
-        match self {
-            EndState::Completed => "completed",
-            EndState::Rejected(_) => "rejected",
-            EndState::Cancelled => "cancelled",
-            EndState::Failed(_) => "failed",
-        }
+    pub fn name(self) -> &'static str {
+        self.into()
     }
 
     /// Why, where there is a reason.

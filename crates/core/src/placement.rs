@@ -264,12 +264,10 @@ impl Nodes {
         wanted: u32,
         shares: Option<&[Share]>,
     ) -> Vec<PlacementRun> {
-        let Class {
-            matching, taken, ..
-        } = &self.classes[class.0 as usize];
+        let known = &self.classes[class.0 as usize];
         let mut placement = self.spare.pop().unwrap_or_default();
         let mut left = wanted;
-        for &resource in matching {
+        for &resource in &known.matching {
             if left == 0 {
                 break;
             }
@@ -283,7 +281,7 @@ impl Nodes {
                 // Nothing but the bit map has to follow a plain node, so that
                 // choosing and taking are one pass.
                 true => group.take_plain(resource, planned, &mut placement),
-                false => group.choose(resource, taken, planned, &mut placement),
+                false => group.choose(resource, &known.taken, planned, &mut placement),
             };
             left -= planned - missing;
         }

@@ -33,11 +33,20 @@ pub struct Waiting {
 pub struct Backlog {
     waiting: BTreeMap<u64, Waiting>,
     next_arrival: u64,
-    version: u64,
-    loosened: u64,
-    given_back: u64,
-    overran: u64,
-    node_changes: u64,
+    /// Changes with every arrival, start, end and removal.
+    pub(crate) version: u64,
+    /// How often a job has ended before it was promised to, or was removed: a
+    /// plan may be tightened when this changes.
+    pub(crate) loosened: u64,
+    /// How often a running job has given back what it held, or a waiting one
+    /// was removed: as long as this stays and no job runs too long, nothing
+    /// fits that did not fit before.
+    pub(crate) given_back: u64,
+    /// How often a job has ended after its expected end.
+    pub(crate) overran: u64,
+    /// How often nodes have gone down or come up: nothing that was planned before
+    /// holds, and jobs that came long ago may wait again.
+    pub(crate) node_changes: u64,
     reshuffled: u64,
 }
 
@@ -60,35 +69,6 @@ impl Backlog {
     /// The job of this arrival, if it waits.
     pub fn waiting_job(&self, arrival: u64) -> Option<&Waiting> {
         self.waiting.get(&arrival)
-    }
-
-    /// Changes with every arrival, start, end and removal.
-    pub fn version(&self) -> u64 {
-        self.version
-    }
-
-    /// How often a job has ended before it was promised to, or was removed: a
-    /// plan may be tightened when this changes.
-    pub fn loosened(&self) -> u64 {
-        self.loosened
-    }
-
-    /// How often a running job has given back what it held, or a waiting one
-    /// was removed: as long as this stays and no job runs too long, nothing
-    /// fits that did not fit before.
-    pub fn given_back(&self) -> u64 {
-        self.given_back
-    }
-
-    /// How often a job has ended after its expected end.
-    pub fn overran(&self) -> u64 {
-        self.overran
-    }
-
-    /// How often nodes have gone down or come up: nothing that was planned before
-    /// holds, and jobs that came long ago may wait again.
-    pub fn node_changes(&self) -> u64 {
-        self.node_changes
     }
 
     /// How often a waiting job has left without having run, or one that ran waits again.

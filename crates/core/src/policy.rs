@@ -32,6 +32,7 @@ use crate::decision::Score;
 use crate::job::{JobRequest, Reason};
 use crate::message::JobEnd;
 use crate::time::{SimDuration, SimTime};
+use strum::{EnumString, IntoStaticStr};
 
 /// Every policy, in the order of reports; the first is the default. A policy is
 /// its own file and its entry here.
@@ -124,9 +125,7 @@ pub enum Choice {
 }
 
 /// Which of equally good candidates is chosen.
-#[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, Hash, strum::EnumString, strum::IntoStaticStr,
-)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, EnumString, IntoStaticStr)]
 #[strum(serialize_all = "kebab-case")]
 pub enum Tie {
     /// `tied[counter mod n]`, then counter + 1; one counter per broker, which

@@ -176,11 +176,10 @@ impl Resource {
     /// Whether nodes of this group are of the wanted kind. Memory is judged
     /// by [`Resource::per_node`].
     pub fn meets(&self, wanted: &Requirements) -> bool {
-        let same = |have: &Option<String>, want: &Option<Arc<str>>| match want {
-            None => true,
-            Some(want) => have
-                .as_ref()
-                .is_some_and(|have| have.eq_ignore_ascii_case(want)),
+        let same = |have: &Option<String>, want: &Option<Arc<str>>| match (have, want) {
+            (_, None) => true,
+            (Some(have), Some(want)) => have.eq_ignore_ascii_case(want),
+            (None, Some(_)) => false,
         };
         same(&self.architecture, &wanted.architecture)
             && same(&self.os, &wanted.os)

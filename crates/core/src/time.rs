@@ -71,11 +71,8 @@ impl SimTime {
             return SimTime::from_nanos(phase.0);
         }
         let past = self.as_nanos() - phase.0;
-        SimTime::from_nanos(
-            phase
-                .0
-                .saturating_add(past.div_ceil(step.0).saturating_mul(step.0)),
-        )
+        let steps = past.div_ceil(step.0).saturating_mul(step.0);
+        SimTime::from_nanos(phase.0.saturating_add(steps))
     }
 }
 

@@ -3,7 +3,7 @@
 //! `docs/reservations.md` tells what is served.
 
 use crate::rest::{Problem, Result};
-use crate::soap::{EndpointReference, Fault, FaultKind};
+use crate::soap::{EndpointReference, Fault};
 use crate::xml::record::{At, Language, Value, Wrong, structs, values};
 pub use crate::xml::{AGREEMENT, AGREEMENT_OWN as OWN, PROPERTIES};
 use crate::xml::{Element, SCHEMA, boolean, excerpt};
@@ -50,7 +50,7 @@ impl Operation {
         } else {
             return Err(Fault::unknown_operation(body));
         };
-        read.map_err(fault)
+        read.map_err(Fault::from)
     }
 }
 
@@ -61,7 +61,7 @@ impl Operation {
 pub fn initiator(header: &[Element]) -> Result<Option<String>, Fault> {
     let block = header.iter().find(|block| block.is(OWN, "Initiator"));
     let read = block.map(|block| String::read(&At::root(block), &mut Terse));
-    read.transpose().map_err(fault)
+    read.transpose().map_err(Fault::from)
 }
 
 /// An instant in nanoseconds after 1970.
@@ -288,15 +288,7 @@ pub fn created(address: &str, status: &Status) -> Element {
 /// What is not done, with the instant from which on it may be, if there is one.
 pub fn refused(problem: Problem, next: Option<Instant>) -> Fault {
     let detail = Element::new(OWN, "RefusedFault").field("Reason", &problem.code);
-    fault(problem).with_detail(detail.optional("NextStart", next))
-}
-
-fn fault(problem: Problem) -> Fault {
-    let kind = match problem.status {
-        503 => FaultKind::Receiver,
-        _ => FaultKind::Sender,
-    };
-    Fault::new(kind, problem.code, problem.detail)
+    Fault::from(problem).with_detail(detail.optional("NextStart", next))
 }
 
 /// An element with a value that will not do.
@@ -339,11 +331,8 @@ impl Language for Terse {
             Wrong::Other(what) => what.to_owned(),
         };
         let line = at.element.line;
-        Problem::new(
-            422,
-            "invalid-request",
-            format!("line {line}: element {at}{what}"),
-        )
+        let detail = format!("line {line}: element {at}{what}");
+        Problem::new(422, "invalid-request", detail)
     }
 
     fn surplus(&mut self, at: &At<'_>, what: Wrong<'_>) -> Result<()> {

@@ -4,7 +4,6 @@
 use x509_parser::certificate::X509Certificate;
 use x509_parser::pem::Pem;
 use x509_parser::prelude::FromDer as _;
-use x509_parser::time::ASN1Time;
 use x509_parser::x509::X509Name;
 
 /// Why certificates will not do.
@@ -74,10 +73,9 @@ pub fn check_chain(pem: &[u8], key: Option<&[u8]>, now: i64) -> Result<Chain, Ce
 /// # Errors
 /// [`CertificateError`]
 pub fn read_pem(pem: &[u8]) -> Result<Vec<Vec<u8>>, CertificateError> {
-    let malformed = |error: &dyn std::fmt::Display| CertificateError::Malformed(error.to_string());
     let mut ders = Vec::new();
     for block in Pem::iter_from_buffer(pem) {
-        let block = block.map_err(|error| malformed(&error))?;
+        let block = block.map_err(|error| CertificateError::Malformed(error.to_string()))?;
         if block.label == "CERTIFICATE" {
             ders.push(block.contents);
         }
@@ -116,9 +114,7 @@ pub fn check_der(ders: &[&[u8]], key: Option<&[u8]>, now: i64) -> Result<Chain, 
         // issuer.
         None => slashed(chain.last().map_or(first.issuer(), |last| last.issuer())),
     };
-    let ends = chain
-        .iter()
-        .map(|certificate| certificate.validity().not_after.timestamp());
+    let ends = chain.iter().map(|it| it.validity().not_after.timestamp());
     Ok(Chain {
         subject: slashed(first.subject()),
         identity,
@@ -132,10 +128,9 @@ pub fn check_der(ders: &[&[u8]], key: Option<&[u8]>, now: i64) -> Result<Chain, 
 /// # Errors
 /// [`CertificateError::Malformed`]
 pub fn parse(der: &[u8]) -> Result<X509Certificate<'_>, CertificateError> {
-    match X509Certificate::from_der(der) {
-        Ok((_, certificate)) => Ok(certificate),
-        Err(error) => Err(CertificateError::Malformed(error.to_string())),
-    }
+    let parsed = X509Certificate::from_der(der);
+    let parsed = parsed.map_err(|error| CertificateError::Malformed(error.to_string()))?;
+    Ok(parsed.1)
 }
 
 fn in_time(certificate: &X509Certificate<'_>, now: i64) -> Result<(), CertificateError> {
@@ -144,11 +139,10 @@ fn in_time(certificate: &X509Certificate<'_>, now: i64) -> Result<(), Certificat
     if (from..=validity.not_after.timestamp()).contains(&now) {
         return Ok(());
     }
-    let text = |time: &ASN1Time| time.to_string();
     Err(CertificateError::Expired {
         subject: slashed(certificate.subject()),
-        from: text(&validity.not_before),
-        to: text(&validity.not_after),
+        from: validity.not_before.to_string(),
+        to: validity.not_after.to_string(),
     })
 }
 
@@ -179,11 +173,8 @@ pub fn is_proxy(certificate: &X509Certificate<'_>) -> bool {
     if extensions.any(|extension| extension.oid.to_id_string() == PROXY_CERT_INFO) {
         return true;
     }
-    let (subject, issuer) = (
-        slashed(certificate.subject()),
-        slashed(certificate.issuer()),
-    );
-    let added = subject.strip_prefix(&issuer);
+    let subject = slashed(certificate.subject());
+    let added = subject.strip_prefix(&slashed(certificate.issuer()));
     matches!(added, Some("/CN=proxy" | "/CN=limited proxy"))
 }
 

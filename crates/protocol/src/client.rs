@@ -49,8 +49,7 @@ impl ClientError {
     }
 
     fn no_answer(url: String, why: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
-        let source = why.into();
-        ClientError::NoAnswer(url, source)
+        ClientError::NoAnswer(url, why.into())
     }
 
     /// Whether the other side may be there no more, as opposed to having
@@ -290,9 +289,8 @@ impl Client {
     /// [`ClientError`].
     pub async fn healthy(&self, base: &str) -> Result<()> {
         let url = format!("{base}/healthz");
-        self.send(self.http.get(&url), &url, self.timeout)
-            .await
-            .map(drop)
+        let request = self.http.get(&url);
+        self.send(request, &url, self.timeout).await.map(drop)
     }
 
     /// `POST` of a text of this media type, for services that speak something

@@ -176,11 +176,9 @@ fn known_by(text: &str) -> Language {
         Some('{') => return Language::Json,
         Some('<') => {
             let root = Element::parse(text.as_bytes()).unwrap_or_default();
-            let is_adl = root.name.starts_with("ActivityDescription");
-            return if is_adl {
-                Language::Adl
-            } else {
-                Language::Jsdl
+            return match root.name.starts_with("ActivityDescription") {
+                true => Language::Adl,
+                false => Language::Jsdl,
             };
         }
         _ => return Language::Jdl,

@@ -45,10 +45,8 @@ fn associations() -> Element {
 
 /// The processors of a node, and of how many nodes, kind by kind.
 fn distribution(resources: &Resources) -> String {
-    let kinds = resources.groups().iter();
-    let kinds: Vec<String> = kinds
-        .map(|kind| format!("{}:{}", kind.cpu_count, kind.count))
-        .collect();
+    let kind = |kind: &Resource| format!("{}:{}", kind.cpu_count, kind.count);
+    let kinds: Vec<String> = resources.groups().iter().map(kind).collect();
     kinds.join(" ")
 }
 

@@ -46,7 +46,7 @@ use gridrig_core::time::SimDuration;
 use language::Jsdl;
 use records::{NcName, Place};
 use std::collections::BTreeMap;
-use strum::{Display, EnumString, VariantArray};
+use strum::{Display, EnumString, IntoStaticStr, VariantArray};
 
 /// The document: one job.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -252,9 +252,7 @@ pub enum CreationFlag {
 }
 
 /// A limit of the POSIX application, in the order of its schema, with the name of its element.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, strum::IntoStaticStr, VariantArray,
-)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, IntoStaticStr, VariantArray)]
 #[strum(suffix = "Limit")]
 pub enum Limit {
     /// Seconds of wall-clock time.

@@ -97,8 +97,7 @@ pub fn read(path: &Path) -> Result<Resources, ResourceError> {
 /// When the text is longer than [`MAX_BYTES`] or is no cluster file.
 pub fn parse(file: &str, text: &str) -> Result<Resources, ResourceError> {
     if text.len() as u64 > MAX_BYTES {
-        let file = file.to_owned();
-        return Err(ResourceError::TooLarge(file));
+        return Err(ResourceError::TooLarge(file.to_owned()));
     }
     parse_bytes(file, text.as_bytes())
 }

@@ -108,10 +108,8 @@ impl Envelope {
                 return Err(refuse(Version::Soap11, Fault::version_mismatch(reason)));
             }
             (other, _) => {
-                let reason = format!(
-                    "the root element is {}: expected a SOAP Envelope",
-                    excerpt(other)
-                );
+                let root = excerpt(other);
+                let reason = format!("the root element is {root}: expected a SOAP Envelope");
                 return Err(refuse(assumed, Fault::sender("not-an-envelope", reason)));
             }
         };
@@ -121,10 +119,7 @@ impl Envelope {
     fn of(version: Version, root: Element) -> Result<Self, Fault> {
         let (mut header, mut body) = (None, None);
         let own = version.namespace();
-        for part in root.children {
-            let crate::xml::Node::Element(part) = part else {
-                continue;
-            };
+        for part in into_elements(root) {
             if part.is(own, "Header") && header.is_none() && body.is_none() {
                 header = Some(part);
             } else if part.is(own, "Body") && body.is_none() {
@@ -160,10 +155,8 @@ impl Envelope {
     pub fn check_understood(&self, known: &[(&str, &str)]) -> Result<(), Fault> {
         let own = self.version.namespace();
         let must = |block: &&Element| {
-            matches!(
-                block.attribute(own, "mustUnderstand").map(str::trim),
-                Some("1" | "true")
-            )
+            let said = block.attribute(own, "mustUnderstand").map(str::trim);
+            matches!(said, Some("1" | "true"))
         };
         // A block for somebody else on the way is none of ours.
         let for_us = |block: &&Element| {
@@ -176,21 +169,16 @@ impl Envelope {
             })
         };
         let understood = |block: &Element| {
-            block.namespace == ADDRESSING
-                || known
-                    .iter()
-                    .any(|(namespace, name)| block.is(namespace, name))
+            let mut known = known.iter();
+            block.namespace == ADDRESSING || known.any(|(space, name)| block.is(space, name))
         };
-        let missed: Vec<(String, String)> = self
-            .header
-            .iter()
-            .filter(|block| must(block) && for_us(block) && !understood(block))
-            .map(|block| (block.namespace.to_string(), block.name.to_string()))
-            .collect();
-        if missed.is_empty() {
-            return Ok(());
+        let is_missed = |block: &&Element| must(block) && for_us(block) && !understood(block);
+        let name = |block: &Element| (block.namespace.to_string(), block.name.to_string());
+        let missed: Vec<_> = self.header.iter().filter(is_missed).map(name).collect();
+        match missed.is_empty() {
+            true => Ok(()),
+            false => Err(Fault::must_understand(missed)),
         }
-        Err(Fault::must_understand(missed))
     }
 
     /// The message as a document.

@@ -62,10 +62,8 @@ impl Tags {
 /// The length in the largest unit that needs no point.
 fn length(length: SimDuration) -> String {
     let nanos = length.as_nanos();
-    let units = [(1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "us")];
-    let fits = units
-        .into_iter()
-        .find(|(unit, _)| nanos.is_multiple_of(*unit));
+    let mut units = [(1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "us")].into_iter();
+    let fits = units.find(|(unit, _)| nanos.is_multiple_of(*unit));
     let (unit, name) = fits.unwrap_or((1, "ns"));
     format!("{}{name}", nanos / unit)
 }

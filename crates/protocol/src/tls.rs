@@ -61,9 +61,7 @@ pub struct OutgoingTls {
 /// [`TlsError`]
 pub fn peer_client(tls: Option<&OutgoingTls>, timeout: Duration) -> Result<PeerClient, TlsError> {
     let mut builder = http_client(timeout);
-    let mut named = None;
     if let Some(tls) = tls {
-        named = Some(tls.ca.as_path());
         let text = read(&tls.ca)?;
         let authorities = reqwest::Certificate::from_pem_bundle(&text)
             .map_err(|error| TlsError::file(&tls.ca, error, "certificates of authorities"))?;
@@ -78,7 +76,7 @@ pub fn peer_client(tls: Option<&OutgoingTls>, timeout: Duration) -> Result<PeerC
         }
     }
     let http = builder.build().map_err(|error| {
-        let path = named.unwrap_or(Path::new("TLS"));
+        let path = tls.map_or(Path::new("TLS"), |tls| tls.ca.as_path());
         TlsError::file(path, error, "a consistent configuration")
     })?;
     Ok(PeerClient::new(http, Codec::default(), timeout))

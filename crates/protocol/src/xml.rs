@@ -217,21 +217,17 @@ impl Element {
 
     /// The value of an attribute; `""` is no namespace.
     pub fn attribute(&self, namespace: &str, name: &str) -> Option<&str> {
-        let mut found = self.attributes.iter();
-        found
-            .find(|attribute| attribute.name == name && attribute.namespace == namespace)
-            .map(|attribute| attribute.value.as_str())
+        let is = |it: &&Attribute| it.name == name && it.namespace == namespace;
+        self.attributes.iter().find(is).map(|it| it.value.as_str())
     }
 
     /// The characters directly in it, as they are.
     pub fn text(&self) -> String {
-        let mut text = String::new();
-        for node in &self.children {
-            if let Node::Text(part) = node {
-                text.push_str(part);
-            }
-        }
-        text
+        let texts = self.children.iter().filter_map(|node| match node {
+            Node::Text(text) => Some(text.as_str()),
+            Node::Element(_) => None,
+        });
+        texts.collect()
     }
 
     /// The first characters between its elements that are more than space.

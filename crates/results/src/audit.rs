@@ -65,12 +65,8 @@ impl AuditReport {
     /// What a reader has to know of jobs with which touch was lost, if there
     /// are any.
     pub fn note(&self) -> Option<String> {
-        let AuditReport {
-            lost_touch,
-            found_again,
-            ..
-        } = self;
-        (*lost_touch > 0).then(|| {
+        let (lost_touch, found_again) = (self.lost_touch, self.found_again);
+        (lost_touch > 0).then(|| {
             format!(
                 "lost-touch: touch was lost with {lost_touch} jobs, of which {found_again} ended \
                  all the same"

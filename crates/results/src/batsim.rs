@@ -68,6 +68,7 @@ fn fields<'a>(
         .requested_time
         .map(|time| time.seconds().to_string());
     let at = |time: Option<SimTime>| shown(time.map(|time| time.since(SimTime::ZERO)));
+    let is_success = row.state == JobState::Completed;
     [
         row.job.0.to_string().into(),
         table.workload(row.label.workload),
@@ -76,12 +77,7 @@ fn fields<'a>(
         at(row.submit),
         row.processors.to_string().into(),
         requested.unwrap_or_else(|| "-1".to_owned()).into(),
-        if row.state == JobState::Completed {
-            "1"
-        } else {
-            "0"
-        }
-        .into(),
+        if is_success { "1" } else { "0" }.into(),
         final_state(row).into(),
         at(row.start),
         shown(ran),

@@ -126,7 +126,14 @@ fn document(
     if !guard.objections.is_empty() && !options.anyway {
         return Err(CompareError::NotComparable(guard.objections));
     }
-    study.refuse_unpaired(&guard)?;
+    if study.keys.is_empty() {
+        let objections = guard.objections.iter().map(|it| &it.message);
+        let why: Vec<&str> = match guard.objections.is_empty() {
+            true => study.unpaired.iter().take(6).map(String::as_str).collect(),
+            false => objections.map(String::as_str).collect(),
+        };
+        return Err(CompareError::NoPair(why.join("; ")));
+    }
     let primary = study.primary(options)?;
     let replications = figures::measure(&study, primary[0], delays)?;
     let tables = estimate::Tables {

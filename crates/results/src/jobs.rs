@@ -103,6 +103,8 @@ pub struct JobRow {
     pub reserves: bool,
     /// When the broker that sent it on last predicted it to start.
     pub predicted: Option<SimTime>,
+    /// When, and whose broker that was.
+    pub predicted_by: Option<(SimTime, DomainId)>,
     /// Where processors were held for parts of it; empty but for a job that several clusters
     /// ran together, or were asked to.
     pub claims: Vec<ClaimRow>,
@@ -353,13 +355,17 @@ pub struct JobTable {
     rows: Vec<JobRow>,
     hops: Vec<HopRow>,
     names: Names,
-    workloads: Vec<String>,
+    /// Names of the workloads, in the order of the scenario.
+    pub(crate) workloads: Vec<String>,
     clusters: Vec<ClusterInfo>,
     messages: [u64; MessageKind::ALL.len()],
-    topology: Vec<Topology>,
-    said: [u64; SAID.len()],
+    /// Where each domain stands among the others, by id.
+    pub(crate) topology: Vec<Topology>,
+    /// What brokers have said about processors, in the order of [`SAID`].
+    pub(crate) said: [u64; SAID.len()],
     end: SimTime,
-    last_finish: Option<SimTime>,
+    /// The instant at which the last job finished.
+    pub(crate) last_finish: Option<SimTime>,
 }
 
 impl JobTable {
@@ -395,11 +401,6 @@ impl JobTable {
         known.map_or_else(|| index.to_string().into(), Cow::from)
     }
 
-    /// Names of the workloads, in the order of the scenario.
-    pub fn workload_names(&self) -> &[String] {
-        &self.workloads
-    }
-
     /// What is known of the clusters, by id.
     pub fn clusters(&self) -> &[ClusterInfo] {
         &self.clusters
@@ -410,41 +411,15 @@ impl JobTable {
         self.messages[kind as usize]
     }
 
-    /// Where each domain stands among the others, by id.
-    pub fn topology(&self) -> &[Topology] {
-        &self.topology
-    }
-
     /// Whether domains are part of sites or grids.
     pub(crate) fn is_divided(&self) -> bool {
         let mut all = self.topology.iter();
         all.any(|it| it.site.is_some() || it.grid.is_some())
     }
 
-    /// What brokers have said about processors, in the order of [`SAID`].
-    pub(crate) fn said(&self) -> [u64; SAID.len()] {
-        self.said
-    }
-
     /// The instant of the run's last event.
     pub fn end(&self) -> SimTime {
         self.end
-    }
-
-    /// The instant at which the last job finished.
-    pub fn last_finish(&self) -> Option<SimTime> {
-        self.last_finish
-    }
-
-    /// Queue length and busy processors of every cluster over time: see
-    /// [`SeriesRow`].
-    pub fn series(&self) -> Vec<SeriesRow> {
-        series::series(&self.loads(), self)
-    }
-
-    /// The exact load of every cluster over time.
-    pub(crate) fn loads(&self) -> Loads {
-        series::loads(self)
     }
 }
 

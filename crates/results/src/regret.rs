@@ -81,20 +81,16 @@ impl Regret {
             }
             replay.apply(&change);
         }
-        Some(Regret::over(decisions as u64, &regrets))
-    }
-
-    fn over(decisions: u64, regrets: &[f64]) -> Self {
         let best = regrets.iter().filter(|regret| **regret == 0.0).count();
         let all = Distribution::of(regrets.iter().copied());
-        Regret {
-            decisions,
+        Some(Regret {
+            decisions: decisions as u64,
             weighed: regrets.len() as u64,
             best_share: (!regrets.is_empty()).then(|| best as f64 / regrets.len() as f64),
-            mean_s: mean(regrets),
+            mean_s: mean(&regrets),
             p95_s: all.p95,
             max_s: all.max,
-        }
+        })
     }
 }
 

@@ -113,6 +113,9 @@ pub fn fragment(paths: &[PathBuf], options: &Options) -> Result<Fragment> {
     })
 }
 
+/// What is on the page, which replication of it is shown up close, and its jobs.
+type Shown<'a> = (&'a Material, &'a Chosen, &'a Replications);
+
 /// The page and what it was made of; Gantt charts are most of a large one.
 fn made(
     paths: &[PathBuf],
@@ -122,46 +125,36 @@ fn made(
     let mut material = Material::gather(paths, &options.compare)?;
     let chosen = choose::choose(&material, options.replication.as_deref())?;
     let replications = Replications::read(&mut material, chosen.index)?;
-    let page = page(&material, &chosen, &replications, options, with_gantt)?;
-    Ok((material, chosen, page))
-}
-
-fn page(
-    material: &Material,
-    chosen: &Chosen,
-    replications: &Replications,
-    options: &Options,
-    with_gantt: bool,
-) -> Result<Page> {
+    let shown = (&material, &chosen, &replications);
     // Nearly all of the work of a large page, on two threads.
     let (over_time, gantt) = thread::scope(|scope| {
-        let over_time = scope.spawn(|| over_time::draw(material, chosen, replications));
-        let gantt = with_gantt.then(|| gantt::draw(material, chosen, replications));
+        let over_time = scope.spawn(|| over_time::draw(shown));
+        let gantt = with_gantt.then(|| gantt::draw(shown));
         match over_time.join() {
             Ok(over_time) => (over_time, gantt),
             Err(panic) => std::panic::resume_unwind(panic),
         }
     });
     let mut page = Page::new(material.title());
-    judgement::open(&mut page, material);
+    judgement::open(&mut page, &material);
     match &material.comparison {
         Some(comparison) => {
             judgement::policies(&mut page, comparison);
             judgement::thresholds(&mut page, comparison);
             forest::draw(&mut page, comparison);
         }
-        None => side_by_side::draw(&mut page, material),
+        None => side_by_side::draw(&mut page, &material),
     }
-    cdf::draw(&mut page, material, replications);
-    load::draw(&mut page, material, chosen)?;
-    matrices::draw(&mut page, material, replications);
-    lending::draw(&mut page, material, chosen);
+    cdf::draw(&mut page, &material, &replications);
+    load::draw(&mut page, &material, &chosen)?;
+    matrices::draw(&mut page, &material, &replications);
+    lending::draw(&mut page, &material, &chosen);
     if let Some(gantt) = gantt {
         gantt?.show(&mut page);
     }
-    over_time?.show(&mut page, chosen);
-    groups::draw(&mut page, material);
-    diff::draw(&mut page, material, chosen)?;
-    facts::draw(&mut page, material, options)?;
-    Ok(page)
+    over_time?.show(&mut page, &chosen);
+    groups::draw(&mut page, &material);
+    diff::draw(&mut page, &material, &chosen)?;
+    facts::draw(&mut page, &material, options)?;
+    Ok((material, chosen, page))
 }

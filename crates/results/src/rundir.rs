@@ -54,6 +54,7 @@ use crate::log::EventLog;
 use gridrig_core::decision::About;
 use gridrig_core::grid::Grid;
 use gridrig_core::job::Submission;
+use parquet::errors::ParquetError;
 use std::collections::BTreeMap;
 use std::fs;
 use std::io;
@@ -102,7 +103,7 @@ pub enum RunDirError {
     Io(&'static str, PathBuf, #[source] io::Error),
     /// A file is no Parquet file, or a damaged one.
     #[error("{}: expected a whole Parquet file", .0.display())]
-    Parquet(PathBuf, #[source] parquet::errors::ParquetError),
+    Parquet(PathBuf, #[source] ParquetError),
     /// A file is so damaged that its reader failed.
     #[error("{}: expected a whole Parquet file: {}", .0.display(), .1)]
     Damaged(PathBuf, String),
@@ -172,9 +173,24 @@ impl RunDirError {
         RunDirError::Column(path.to_owned(), column, expected)
     }
 
-    fn parquet(path: &Path) -> impl FnOnce(parquet::errors::ParquetError) -> RunDirError + use<> {
+    fn parquet(path: &Path) -> impl FnOnce(ParquetError) -> RunDirError + use<> {
         let path = path.to_owned();
         move |source| RunDirError::Parquet(path, source)
+    }
+
+    /// A table that could not be written: mostly the file system refused.
+    fn unwritten(path: &Path) -> impl FnOnce(ParquetError) -> RunDirError + use<> {
+        let path = path.to_owned();
+        move |error| {
+            let refused = match error {
+                ParquetError::External(error) => match error.downcast::<io::Error>() {
+                    Ok(error) => *error,
+                    Err(error) => io::Error::other(error),
+                },
+                error => io::Error::other(error),
+            };
+            RunDirError::Io("write", path, refused)
+        }
     }
 }
 
@@ -262,8 +278,8 @@ pub fn write_manifest(
     file::sync_dir(dir)
 }
 
-/// Whether there is nothing in a directory but what a run began to write, or no
-/// such directory.
+/// Whether there is nothing in a directory but what a run began to write and what people
+/// say about it, or no such directory.
 ///
 /// # Errors
 /// Errors of the file system.
@@ -272,8 +288,9 @@ pub fn is_vacant(dir: &Path) -> Result<bool> {
         return Ok(true);
     }
     let mut entries = fs::read_dir(dir).map_err(RunDirError::io("read the directory", dir))?;
-    let is_partial = |entry: fs::DirEntry| entry.path().extension() == Some("partial".as_ref());
-    Ok(entries.all(|entry| entry.is_ok_and(is_partial)))
+    let is_partial = |entry: &fs::DirEntry| entry.path().extension() == Some("partial".as_ref());
+    let is_ours = |entry: fs::DirEntry| is_partial(&entry) || entry.file_name() == names::LABELS;
+    Ok(entries.all(|entry| entry.is_ok_and(is_ours)))
 }
 
 /// Writes no more of a run than

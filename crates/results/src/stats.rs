@@ -161,17 +161,6 @@ fn between(low: f64, high: f64, share: f64) -> f64 {
     }
 }
 
-/// The quantile of values in any order, as [`quantile`].
-pub fn quantile_of(mut values: Vec<f64>, p: f64) -> Option<f64> {
-    let last = values.len().checked_sub(1)?;
-    let below = (last as f64 * p).floor() as usize;
-    let (_, low, above) = values.select_nth_unstable_by(below.min(last), f64::total_cmp);
-    // The two order statistics around the rank are all that it takes.
-    let high = above.iter().copied().min_by(f64::total_cmp).unwrap_or(*low);
-    let share = last as f64 * p - below as f64;
-    (0.0..=1.0).contains(&p).then(|| between(*low, high, share))
-}
-
 /// The arithmetic mean; `None` without values.
 pub fn mean(values: &[f64]) -> Option<f64> {
     let n = values.len();
@@ -239,13 +228,17 @@ mod tests {
     #[test]
     fn a_quantile_needs_no_order() {
         let values = vec![35.0, 15.0, 50.0, 20.0, 40.0];
-        for p in [0.0, 0.05, 0.3, 0.5, 0.95, 0.99, 1.0] {
-            let mut sorted = values.clone();
-            sorted.sort_by(f64::total_cmp);
-            assert_eq!(quantile_of(values.clone(), p), quantile(&sorted, p), "{p}");
+        let all = Distribution::of(values.clone());
+        let sorted = sorted(values);
+        for (p, found) in [
+            (0.5, all.p50),
+            (0.9, all.p90),
+            (0.95, all.p95),
+            (0.99, all.p99),
+        ] {
+            assert_eq!(found, quantile(&sorted, p), "{p}");
         }
-        assert_eq!(quantile_of(values, f64::NAN), None);
-        assert_eq!(quantile_of(Vec::new(), 0.5), None);
+        assert_eq!(Distribution::of(Vec::new()).p50, None);
     }
 
     #[test]

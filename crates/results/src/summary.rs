@@ -4,6 +4,7 @@ mod censored;
 mod further;
 mod lending;
 mod load;
+mod predictions;
 mod tally;
 
 pub use censored::CensoredWaits;
@@ -13,7 +14,7 @@ pub use load::{ClusterLoad, DomainLoad};
 use crate::jobs::{JobRow, JobState, JobTable};
 use crate::measure::{Measure, Stop};
 use crate::regret::Regret;
-use crate::stats::{Distribution, mean, quantile_of};
+use crate::stats::{Distribution, mean};
 use gridrig_core::event::MessageKind;
 use gridrig_core::time::{SimDuration, SimTime};
 use schemars::JsonSchema;
@@ -300,7 +301,7 @@ impl RunSummary {
             metrics: tally.metrics.finish(),
             measured,
             measured_from_s: measure.from.as_secs_f64(),
-            measured_until_s: load.until().map(SimTime::as_secs_f64),
+            measured_until_s: load.until.map(SimTime::as_secs_f64),
             tau_s: measure.tau.as_secs_f64(),
             forwards_per_job: share(tally.forwards, measured.submitted),
             away_share: share(tally.away, tally.started),
@@ -314,10 +315,7 @@ impl RunSummary {
             delay_s_unwaited_mean: mean(&tally.unwaited_delays),
             messages: messages(table),
             submission_lag_ns_max: tally.lags.iter().copied().max(),
-            submission_lag_ns_p99: quantile_of(
-                tally.lags.into_iter().map(|lag| lag as f64).collect(),
-                0.99,
-            ),
+            submission_lag_ns_p99: Distribution::of(tally.lags.iter().map(|lag| *lag as f64)).p99,
             domains: load.domains(table),
             clusters: load.clusters(table),
             ..known

@@ -30,11 +30,6 @@ pub fn table<L: AsRef<[String]>>(lines: &[L]) -> String {
     aligned(lines, "  ", &[0])
 }
 
-/// The names of columns, which stand in a line with ` | ` between.
-pub(crate) fn columns(names: &str) -> Vec<String> {
-    names.split(" | ").map(str::to_owned).collect()
-}
-
 /// The head of a table, in the names of its columns with ` | ` between them.
 pub fn head(names: &str) -> Vec<String> {
     names.split(" | ").map(str::to_owned).collect()

@@ -86,6 +86,15 @@ pub(crate) fn noun(over: &str) -> &str {
     }
 }
 
+/// The first of them, and how many more there are.
+pub(crate) fn listed<T: AsRef<str>>(texts: &[T], most: usize) -> String {
+    let shown: Vec<&str> = texts.iter().take(most).map(AsRef::as_ref).collect();
+    match texts.len().saturating_sub(most) {
+        0 => shown.join(", "),
+        more => format!("{} and {more} more", shown.join(", ")),
+    }
+}
+
 /// `NAME VALUE` of each.
 pub(crate) fn pairs(all: &BTreeMap<String, String>) -> Vec<String> {
     let pairs = all.iter().map(|(name, value)| format!("{name} {value}"));

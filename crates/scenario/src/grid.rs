@@ -154,10 +154,8 @@ impl GridDoc {
         for link in &self.links {
             let way = format!("{} to {}", link.consumer, link.provider);
             if let Some(hours) = &link.hours {
-                let open = hours
-                    .open
-                    .iter()
-                    .map(|[from, until]| format!("{} to {}", from.0, until.0));
+                let open = hours.open.iter();
+                let open = open.map(|[from, until]| format!("{} to {}", from.0, until.0));
                 let open = open.collect::<Vec<_>>().join(" and ");
                 let (day, start) = (hours.day.0, hours.starts_at.0);
                 terms.push(format!(
@@ -304,11 +302,9 @@ impl GridDoc {
         let mut clusters = Vec::with_capacity(self.clusters.len());
         for (index, (doc, id)) in self.clusters.iter().zip(cluster_ids).enumerate() {
             let path = format!("grid.clusters[{index}]");
-            let domain = match &doc.domain {
-                None => None,
-                Some(name) => Some(find_domain(name, format!("{path}.domain"))?),
-            };
-            clusters.push(doc.read(id, domain, &path)?);
+            let domain = doc.domain.as_deref();
+            let domain = domain.map(|name| find_domain(name, format!("{path}.domain")));
+            clusters.push(doc.read(id, domain.transpose()?, &path)?);
         }
         let mut domains = Vec::with_capacity(self.domains.len());
         for (index, (doc, id)) in self.domains.iter().zip(&domain_ids).enumerate() {

@@ -330,12 +330,8 @@ impl Scenario {
                 domain.get_mut().broker = Some(At::new(broker));
             }
         }
-        for ((_, workload), spec) in document
-            .workload
-            .iter_mut()
-            .into_iter()
-            .zip(&self.workloads)
-        {
+        let workloads = document.workload.iter_mut().into_iter();
+        for ((_, workload), spec) in workloads.zip(&self.workloads) {
             if let (Some(window), Some(spec)) = (&mut workload.window, spec.window) {
                 window.get_mut().start = Some(Written::of(spec.start));
             }

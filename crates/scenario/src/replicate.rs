@@ -217,11 +217,10 @@ impl Scenario {
             let interval = u128::from(domain.broker.interval.as_nanos());
             let shift = interval * u128::from(index) / u128::from(count.max(1));
             let phase = u128::from(domain.broker.phase.as_nanos());
-            let moved = if phase < interval {
-                (phase + shift) % interval
-            } else {
-                phase + shift
-            };
+            let mut moved = phase + shift;
+            if phase < interval {
+                moved %= interval;
+            }
             let nanos = u64::try_from(moved).unwrap_or(u64::MAX);
             domain.broker.phase = SimDuration::from_nanos(nanos);
         }

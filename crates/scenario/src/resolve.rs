@@ -327,10 +327,8 @@ impl Context<'_> {
                 .collect(),
             None => workloads.iter().map(tau_of).collect::<Vec<u64>>(),
         };
-        let least = taus
-            .iter()
-            .min()
-            .map_or(TAU, |least| SimDuration::from_nanos(*least));
+        let least = taus.iter().min().copied();
+        let least = least.map_or(TAU, SimDuration::from_nanos);
         let tau = fill(&mut measure.tau, least);
         if taus.iter().any(|of_one| *of_one != taus[0]) {
             warnings.push(Warning {

@@ -191,13 +191,11 @@ impl<'a> Sanitizer<'a> {
 
     /// Whether a job stays; one that does not is counted.
     pub fn keeps(&mut self, job: &impl Fields) -> bool {
-        match self.rules.place_of_verdict(job) {
-            Some(place) => {
-                self.removed[place] += 1;
-                false
-            }
-            None => true,
+        let place = self.rules.place_of_verdict(job);
+        if let Some(place) = place {
+            self.removed[place] += 1;
         }
+        place.is_none()
     }
 
     /// What every rule has left out so far, in their order.

@@ -222,23 +222,20 @@ impl<'a> Slot<'a> {
             return Ok(());
         };
         let span = self.range.start..self.range.start;
-        if !table.contains_key(*key) {
-            let fresh = if rest.is_empty() {
-                value
-            } else {
-                let mut inner = DeTable::new();
-                self.set_in_table(&mut inner, rest, value)?;
-                Spanned::new(self.range.clone(), DeValue::Table(inner))
-            };
-            // Whether the key means anything is for the typed reader to say,
-            // which knows all names.
-            table.insert(Spanned::new(span, Cow::Borrowed(*key)), fresh);
-            return Ok(());
+        if let Some(slot) = table.get_mut(*key) {
+            return self.set_in_value(slot, key, rest, value);
         }
-        match table.get_mut(*key) {
-            Some(slot) => self.set_in_value(slot, key, rest, value),
-            None => Ok(()),
-        }
+        let fresh = if rest.is_empty() {
+            value
+        } else {
+            let mut inner = DeTable::new();
+            self.set_in_table(&mut inner, rest, value)?;
+            Spanned::new(self.range.clone(), DeValue::Table(inner))
+        };
+        // Whether the key means anything is for the typed reader to say,
+        // which knows all names.
+        table.insert(Spanned::new(span, Cow::Borrowed(*key)), fresh);
+        Ok(())
     }
 
     fn set_in_value(

@@ -52,7 +52,7 @@ pub const FIGURES: [&str; 9] = [
     "delay_s_unwaited_mean",
 ];
 /// The same, which a summary has by these names.
-pub const FURTHER: [&str; 22] = [
+pub const FURTHER: [&str; 24] = [
     "finished_share",
     "goodput_ref_processor_s",
     "utilization_ref",
@@ -70,6 +70,8 @@ pub const FURTHER: [&str; 22] = [
     "prediction_error_s_mean",
     "prediction_error_s_abs_mean",
     "prediction_kept_share",
+    "prediction_interval_coverage",
+    "prediction_interval_s_mean",
     "messages_per_job",
     "jain_domains",
     "jain_users",

@@ -19,20 +19,13 @@ pub async fn notify<M>(
     news: News,
     base: Result<&str, TransportError>,
 ) -> Result<(), TransportError> {
-    let notice = JobNotice::of(
-        envelope.from.into(),
-        envelope.id.into(),
-        envelope.due,
-        &news,
-    );
+    let (from, letter, due) = name_of(envelope);
+    let notice = JobNotice::of(from, letter, due, &news);
     let url = match &envelope.address {
         Some(address) => address.to_string(),
         None => format!("{}/v1/notifications", base?),
     };
-    client
-        .notify(&url, &notice)
-        .await
-        .map_err(TransportError::from)
+    Ok(client.notify(&url, &notice).await?)
 }
 
 /// Whose message it is, its name, and when it is meant to arrive.
@@ -56,8 +49,5 @@ pub async fn inform<M>(
         meant_ns: Some(envelope.due.as_nanos()),
         samples: samples.iter().map(LoadReport::from).collect(),
     };
-    client
-        .inform(base, &info)
-        .await
-        .map_err(TransportError::from)
+    Ok(client.inform(base, &info).await?)
 }

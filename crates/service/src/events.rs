@@ -1,7 +1,7 @@
 //! What happens, written as it happens and not to go on from: lines of the kind that
 //! journals have.
 
-use crate::lines::{LONGEST, named, parse, write, wrong};
+use crate::lines::{self, named, write, wrong};
 use gridrig_core::event::{Event, EventSink as _};
 use gridrig_core::time::SimTime;
 use gridrig_drivers::real_time::{EventWriter, Recorder};
@@ -9,7 +9,7 @@ use gridrig_protocol::rest::EventReport;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::fs::{File, OpenOptions};
-use std::io::{self, BufRead as _, BufReader, Read as _};
+use std::io;
 use std::path::Path;
 
 /// Adds a line to a file for each of what it is told.
@@ -22,11 +22,10 @@ pub type LineWriter<T> = Box<dyn FnMut(&T) -> io::Result<()> + Send>;
 /// When it cannot be opened; of the writer, when a line cannot be written.
 pub fn line_writer<T: Serialize>(path: &Path) -> io::Result<LineWriter<T>> {
     let opened = OpenOptions::new().create(true).append(true).open(path);
-    let file = opened.map_err(|error| io::Error::other(named(path, error)))?;
+    let file = opened.map_err(|error| named(path, error))?;
     let (path, mut whole) = (path.to_owned(), file.metadata()?.len());
     Ok(Box::new(move |told: &T| {
-        let written = write(&file, &mut whole, told);
-        written.map_err(|error| io::Error::other(named(&path, error)))
+        write(&file, &mut whole, told).map_err(|error| named(&path, error))
     }))
 }
 
@@ -41,22 +40,13 @@ pub fn read_lines<T: DeserializeOwned>(
 ) -> io::Result<()> {
     let file = match File::open(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-        file => file.map_err(|error| io::Error::other(named(path, error)))?,
+        file => file.map_err(|error| named(path, error))?,
     };
-    let mut reader = BufReader::new(file);
-    let (mut line, mut number) = (Vec::new(), 0);
-    loop {
-        line.clear();
-        number += 1;
-        (&mut reader).take(LONGEST).read_until(b'\n', &mut line)?;
-        if line.last() != Some(&b'\n') {
-            return Ok(());
-        }
-        parse(&line).and_then(&mut each).map_err(|why| {
-            let why = wrong(number, why, "a line of this file");
-            io::Error::other(named(path, why))
-        })?;
-    }
+    let expected = "a line of this file";
+    let read = lines::read(file, expected, |number, line| {
+        each(line).map_err(|why| wrong(number, why, expected))
+    });
+    read.map(drop).map_err(|error| named(path, error))
 }
 
 /// Writes events to this file.

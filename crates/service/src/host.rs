@@ -122,12 +122,12 @@ impl Parts {
 }
 
 fn first<S: Service>(config: &S) -> io::Result<Begun<S::Machine>> {
-    let (keep, about) = (config.keep_events(), config.decisions());
-    // Of who forgets events, the journal tells how it has decided.
-    let about = if keep == usize::MAX {
-        about
-    } else {
-        About::None
+    let keep = config.keep_events();
+    // Of who forgets events, the journal tells how it has decided, if it has inputs.
+    let has_inputs = config.journal().is_some_and(|journal| !journal.events);
+    let about = match keep < usize::MAX && has_inputs {
+        true => About::None,
+        false => config.decisions(),
     };
     begin(config, Recorder::keeping(keep).deciding(about))
 }
@@ -190,24 +190,18 @@ async fn live<S: Service>(
     let door = Door::open(listener, config.tls())?.ending_by_panic();
     let client = Client::new(REQUEST).map_err(io::Error::other)?;
     let transport = Arc::new(config.transport(client));
-    let Begun {
-        agent,
-        recorder,
-        journal,
-        life: memory,
-        ..
-    } = begun;
-    let (log, clock) = (recorder.clone(), config.clock());
-    let (actor, mut agent) = start(agent, journal, log, clock, Arc::clone(&transport));
+    let (log, clock) = (begun.recorder.clone(), config.clock());
+    let way = Arc::clone(&transport);
+    let (actor, mut agent) = start(begun.agent, begun.journal, log, clock, way);
     let companion = config.companion(&actor, &transport);
     let mut companion = companion.unwrap_or_else(|| tokio::spawn(async {}));
     tracing::info!(service = name, "serving");
     let app = App {
         actor: actor.clone(),
-        recorder,
+        recorder: begun.recorder,
         metrics: parts.metrics,
         config: Arc::new(config),
-        life: memory,
+        life: begun.life,
         waiting: Arc::new(Semaphore::new(http::MAX_WAITING)),
     };
     let drain = actor.clone();

@@ -97,15 +97,12 @@ pub fn finish(router: Router, openapi: &OpenApi, metrics: Arc<Metrics>, faults: 
     let describe = move || {
         let document = Arc::clone(&document);
         async move {
-            let media = HeaderValue::from_static("application/json");
-            ([(header::CONTENT_TYPE, media)], document.to_string())
+            let media = [(header::CONTENT_TYPE, "application/json")];
+            (media, document.to_string())
         }
     };
-    bounded(
-        router.route("/openapi.json", get(describe)),
-        metrics,
-        faults,
-    )
+    let router = router.route("/openapi.json", get(describe));
+    bounded(router, metrics, faults)
 }
 
 /// Adds to routes: problem documents where there is no route or no such
@@ -170,11 +167,7 @@ async fn count(State(metrics): State<Arc<Metrics>>, request: Request, next: Next
 /// The answer of `/metrics`.
 pub fn metrics_text(text: String) -> Response {
     let media = "application/openmetrics-text; version=1.0.0; charset=utf-8";
-    (
-        [(header::CONTENT_TYPE, HeaderValue::from_static(media))],
-        text,
-    )
-        .into_response()
+    ([(header::CONTENT_TYPE, media)], text).into_response()
 }
 
 /// How long open requests may keep a service that is asked to end.

@@ -11,14 +11,14 @@
 
 use crate::Service;
 use crate::events::{event_writer, recall_events};
-use crate::lines::{LONGEST, named, parse, write, wrong};
+use crate::lines::{self, named, parse, write, wrong};
 use gridrig_core::agent::{Journaled, Memory, NotSent, Record, Replay, Resumed};
 use gridrig_core::time::SimTime;
 use gridrig_drivers::real_time::{Journal, Recorder, RunClock};
 use serde::de::{DeserializeOwned, IgnoredAny};
 use serde::{Deserialize, Serialize};
 use std::fs::{File, OpenOptions};
-use std::io::{self, BufRead, BufReader, Read as _, Seek as _, SeekFrom};
+use std::io::{self, Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -184,9 +184,7 @@ pub fn recall<A: Journaled<Input: DeserializeOwned>>(
         // No further one begins.
         recorder.set_lives(recorder.lives() - 1);
     }
-    let error = read
-        .err()
-        .map(|error| io::Error::other(named(&setup.path, error)));
+    let error = read.err().map(|error| named(&setup.path, error));
     (recorder, error)
 }
 
@@ -199,9 +197,7 @@ pub fn recall<A: Journaled<Input: DeserializeOwned>>(
 pub fn last_instant(path: &Path) -> io::Result<SimTime> {
     match File::open(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(SimTime::ZERO),
-        file => file
-            .and_then(last_in)
-            .map_err(|error| io::Error::other(named(path, error))),
+        file => file.and_then(last_in).map_err(|error| named(path, error)),
     }
 }
 
@@ -257,31 +253,16 @@ fn read<A: Journaled<Input: DeserializeOwned>>(
     this: &Life,
     recorder: &Recorder,
 ) -> io::Result<Option<(Life, Resumed<A>)>> {
-    let mut reader = BufReader::new(file);
     let mut known: Option<(Life, Replay<A, Recorder>)> = None;
-    let (mut lives, mut number, mut whole) = (1, 0, 0);
-    let mut line = Vec::new();
-    loop {
-        line.clear();
-        number += 1;
-        let length = (&mut reader).take(LONGEST).read_until(b'\n', &mut line)? as u64;
-        if line.last() != Some(&b'\n') {
-            if length == LONGEST {
-                return Err(wrong(number, "it is too long", "a line of a journal"));
-            }
-            if length > 0 {
-                tracing::warn!(line = number, "the last line of the journal was cut short");
-                file.set_len(whole)?;
-            }
-            break;
-        }
-        whole += length;
-        match (parse(&line), &mut known) {
-            (Ok(Line::Service(life)), _) => {
+    let (mut lives, mut last) = (1, 0);
+    let each = |number, line: Line<_>| -> io::Result<()> {
+        last = number;
+        match (line, &mut known) {
+            (Line::Service(life), _) => {
                 life.check(this, setup.clock_stands)
                     .map_err(|(why, expected)| wrong(number, why, expected))?;
                 lives += 1;
-                known = match (known, life.memory) {
+                known = match (known.take(), life.memory) {
                     (Some(known), Memory::Journal) => Some(known),
                     (before, _) => {
                         if let Some((_, replay)) = before {
@@ -292,19 +273,24 @@ fn read<A: Journaled<Input: DeserializeOwned>>(
                     }
                 };
             }
-            (Ok(Line::Agent(record)), Some((_, replay))) => {
+            (Line::Agent(record), Some((_, replay))) => {
                 let taken = replay.take(record);
                 taken.map_err(|error| unlike(number, error))?;
             }
-            (Ok(_), None) => return Err(wrong(number, "no service began", "a service")),
-            (Err(error), _) => return Err(wrong(number, error, "a line of a journal")),
+            (Line::Agent(_), None) => return Err(wrong(number, "no service began", "a service")),
         }
+        Ok(())
+    };
+    let (whole, is_cut) = lines::read(file, "a line of a journal", each)?;
+    if is_cut {
+        tracing::warn!(whole, "the last line of the journal was cut short");
+        file.set_len(whole)?;
     }
     recorder.set_lives(lives);
     let Some((life, replay)) = known else {
         return Ok(None);
     };
-    let agent = replay.finish().map_err(|error| unlike(number, error))?;
+    let agent = replay.finish().map_err(|error| unlike(last, error))?;
     Ok(Some((life, agent)))
 }
 
@@ -323,7 +309,8 @@ impl Life {
     /// Whether `this` life may follow; else what is wrong, and what was expected.
     fn check(&self, this: &Life, clock_stands: bool) -> Result<(), (String, String)> {
         if self.of != this.of {
-            let expected = format!("{}, the same domain, scenario, policy and seed", this.of);
+            let same = "the same cluster or domain, scenario, policy and seed";
+            let expected = format!("{}, {same}", this.of);
             return Err((format!("of = {}", self.of), expected));
         }
         let is_moved = self.epoch_unix_ns != this.epoch_unix_ns && !clock_stands;
@@ -349,8 +336,7 @@ fn writer<I: Serialize>(file: File, setup: &JournalSetup, this: &Life) -> io::Re
         if closed.load(Ordering::SeqCst) {
             return Ok(());
         }
-        let written = write(&file, &mut whole, &Line::Agent(record));
-        written.map_err(|error| io::Error::other(named(&path, error)))
+        write(&file, &mut whole, &Line::Agent(record)).map_err(|error| named(&path, error))
     }))
 }
 

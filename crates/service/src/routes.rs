@@ -35,12 +35,10 @@ pub async fn list<S: Service>(
 ) -> Result<Json<JobList>> {
     let limit = query.limit()?;
     let after = query.after.map(JobId);
-    let views = app
-        .call(move |machine, _| machine.list(after, limit))
-        .await?;
-    let next = (views.len() == limit)
-        .then(|| views.last().map(|view| view.spec.id.0))
-        .flatten();
+    let call = app.call(move |machine, _| machine.list(after, limit));
+    let views = call.await?;
+    let last = views.last().filter(|_| views.len() == limit);
+    let next = last.map(|view| view.spec.id.0);
     let mut jobs: Vec<JobStatus> = views.iter().map(JobStatus::from).collect();
     if let Some(state) = query.state {
         jobs.retain(|job| job.state == state);

@@ -73,11 +73,10 @@ impl<S: Send + Sync> FromRequest<S> for Request {
         };
         match request.addressing.check_reply() {
             Ok(()) => Ok(request),
-            Err(fault) => Err(Reply::fault(
-                &fault,
-                version,
-                request.addressing.answer(FAULT_ACTION).write(&[]),
-            )),
+            Err(fault) => {
+                let header = request.addressing.answer(FAULT_ACTION).write(&[]);
+                Err(Reply::fault(&fault, version, header))
+            }
         }
     }
 }

@@ -88,17 +88,13 @@ pub fn check_all(grid: &Grid, submissions: &[Submission], trails: &Trails) -> Ch
 fn one_end_per_job(_: &Grid, submissions: &[Submission], trails: &Trails) -> Checked {
     for job in 0..submissions.len() {
         let steps = trails.jobs.get(job).map_or(&[][..], Vec::as_slice);
-        let is_end = |step: &Step| {
+        let ends = times(steps, |step| {
             matches!(
                 step,
                 Step::Finished(_) | Step::Rejected(..) | Step::Cancelled(_) | Step::Failed(..)
             )
-        };
-        let ends = steps.iter().filter(|(_, step)| is_end(step)).count();
-        let seen = steps
-            .iter()
-            .filter(|(_, step)| matches!(step, Step::Seen(_)));
-        let seen = seen.count();
+        });
+        let seen = times(steps, |step| matches!(step, Step::Seen(_)));
         let mut others = steps.iter().rev();
         let last = others
             .find(|(_, step)| !matches!(step, Step::Lease(..) | Step::Held(..) | Step::LetGo(_)))
@@ -112,20 +108,20 @@ fn one_end_per_job(_: &Grid, submissions: &[Submission], trails: &Trails) -> Che
     Ok(())
 }
 
+/// How many of the steps are such.
+fn times(steps: &[(SimTime, Step)], which: fn(&Step) -> bool) -> usize {
+    steps.iter().filter(|(_, step)| which(step)).count()
+}
+
 fn one_run_per_job(_: &Grid, _: &[Submission], trails: &Trails) -> Checked {
     for (job, steps) in trails.jobs.iter().enumerate() {
-        let times = |which: fn(&Step) -> bool| steps.iter().filter(|(_, step)| which(step)).count();
-        let queued = times(|step| matches!(step, Step::Queued(_)));
+        let queued = times(steps, |step| matches!(step, Step::Queued(_)));
         let runs = steps.iter().filter_map(|(_, step)| match step {
             Step::Started(..) => Some(true),
             Step::Requeued(..) => Some(false),
             _ => None,
         });
-        let runs: Vec<bool> = runs.collect();
-        let in_turn = runs
-            .iter()
-            .enumerate()
-            .all(|(at, runs)| *runs == (at % 2 == 0));
+        let in_turn = runs.enumerate().all(|(at, runs)| runs == (at % 2 == 0));
         if queued > 1 || !in_turn {
             return Err(format!("job {job} is queued {queued} times: {steps:?}"));
         }
@@ -183,18 +179,14 @@ fn nodes_within_capacity(grid: &Grid, submissions: &[Submission], trails: &Trail
                 | Step::Failed(..)
                 | Step::Requeued(..)
                 | Step::LetGo(_) => {
-                    let gone = |cluster: &ClusterId| match step {
+                    let gone = |cluster: &ClusterId, _: &mut &Vec<Share>| match step {
                         Step::LetGo(of) => of == cluster,
                         _ => !together,
                     };
-                    held.retain(|cluster, placement| {
-                        let gone = gone(cluster);
-                        if gone {
-                            let own = by_component(&submission.spec, placement);
-                            own.for_each(|taken| change(*at, *cluster, taken, -1));
-                        }
-                        !gone
-                    });
+                    for (cluster, placement) in held.extract_if(.., gone) {
+                        let own = by_component(&submission.spec, placement);
+                        own.for_each(|taken| change(*at, cluster, taken, -1));
+                    }
                 }
                 _ => {}
             }
@@ -363,10 +355,8 @@ fn nodes_up(_: &Grid, _: &[Submission], trails: &Trails) -> Checked {
 /// void. How long a part of a job is held is known nowhere beforehand: the others may be on
 /// slower nodes.
 fn promises_kept(grid: &Grid, submissions: &[Submission], trails: &Trails) -> Checked {
-    let records: Vec<JobRecord> = submissions
-        .iter()
-        .map(|s| trails.record(s.spec.id))
-        .collect();
+    let jobs = submissions.iter();
+    let records: Vec<JobRecord> = jobs.map(|job| trails.record(job.spec.id)).collect();
     let steps = trails.jobs.iter().flatten();
     let holds = steps.filter_map(|(_, step)| match step {
         Step::Held(cluster, _) => Some(*cluster),
@@ -389,11 +379,8 @@ fn promises_kept(grid: &Grid, submissions: &[Submission], trails: &Trails) -> Ch
     };
     for (made, job, promised) in &trails.promises {
         let record = &records[job.index()];
-        if trails
-            .nodes
-            .iter()
-            .any(|(at, of, ..)| Some(*of) == record.cluster && at >= made)
-        {
+        let mut changes = trails.nodes.iter();
+        if changes.any(|(at, of, ..)| Some(*of) == record.cluster && at >= made) {
             continue;
         }
         let steps = trails.jobs[job.index()].iter();

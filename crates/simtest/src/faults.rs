@@ -140,14 +140,8 @@ impl<'a> Draw<'a> {
             };
             let (from, at) = (after(500), after(3_000));
             let back = at + SimDuration::from_millis(200);
-            plan.outages.push(Outage {
-                of: link.provider.into(),
-                towards: Some(link.consumer.into()),
-                from,
-                until: back,
-                silent: false,
-                information: false,
-            });
+            let ends = (link.provider.into(), Some(link.consumer.into()));
+            add_outage(plan, ends, (from, back), false);
             plan.restarts.push(Restart {
                 broker: link.provider,
                 at,
@@ -191,16 +185,9 @@ impl<'a> Draw<'a> {
     /// looks for jobs, and jobs are looked for with it.
     fn relapse(&mut self, plan: &mut FaultPlan) {
         let rng = &mut self.rng;
-        let memory = pick(
-            rng,
-            &[
-                Some(Memory::None),
-                Some(Memory::None),
-                Some(Memory::Journal),
-            ],
-        );
+        let memory = pick(rng, &[Memory::None, Memory::None, Memory::Journal]);
         let (silent, way) = (once_in(rng, 2), self.way());
-        self.stops(plan, 1, memory);
+        self.stops(plan, 1, Some(memory));
         let first = *plan.restarts.last().expect("one");
         let from = first.back + SimDuration::from_millis(self.rng.random_range(0..=2_000));
         let until = from + SimDuration::from_millis(self.rng.random_range(1..=20_000));
@@ -216,15 +203,8 @@ impl<'a> Draw<'a> {
             return;
         }
         let itself = (first.broker.into(), None);
-        let (of, towards) = pick(&mut self.rng, &[itself, (way.0, Some(way.1))]);
-        plan.outages.push(Outage {
-            of,
-            towards,
-            from,
-            until,
-            silent,
-            information: false,
-        });
+        let ends = pick(&mut self.rng, &[itself, (way.0, Some(way.1))]);
+        add_outage(plan, ends, (from, until), silent);
     }
 
     /// An LRMS is slow, silent, there for a moment, and silent again: where jobs go
@@ -337,15 +317,7 @@ impl<'a> Draw<'a> {
     }
 
     fn outage(&mut self, plan: &mut FaultPlan, of: Party, towards: Option<Party>, silent: bool) {
-        let (from, until) = self.span();
-        plan.outages.push(Outage {
-            of,
-            towards,
-            from,
-            until,
-            silent,
-            information: false,
-        });
+        add_outage(plan, (of, towards), self.span(), silent);
     }
 
     fn broker(&mut self) -> DomainId {
@@ -366,6 +338,22 @@ impl<'a> Draw<'a> {
         let length = SimDuration::from_millis(self.rng.random_range(1..=60_000));
         (from, from + length)
     }
+}
+
+fn add_outage(
+    plan: &mut FaultPlan,
+    (of, towards): (Party, Option<Party>),
+    (from, until): (SimTime, SimTime),
+    silent: bool,
+) {
+    plan.outages.push(Outage {
+        of,
+        towards,
+        from,
+        until,
+        silent,
+        information: false,
+    });
 }
 
 const MILLI: u64 = 1_000_000;

@@ -5,6 +5,7 @@ use gridrig_core::faults::{Chance, FaultPlan, Rates};
 use gridrig_core::ids::JobId;
 use gridrig_core::time::SimDuration;
 use std::any::Any;
+use std::fmt::Debug;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind, set_hook, take_hook};
 
 /// What `run` answers for this scenario under this plan. Where it panics, jobs,
@@ -35,20 +36,11 @@ pub fn checked<T>(
     let (jobs, removals) = (&least.0.submissions, &least.0.cancellations);
     // A line for each, since the whole has to be read where a log is cut.
     let lines = [
-        jobs.iter().map(|one| format!("{one:?}\n")).collect(),
-        removals.iter().map(|one| format!("{one:?}\n")).collect(),
-        grid.domains
-            .iter()
-            .map(|one| format!("{one:?}\n"))
-            .collect(),
-        grid.clusters
-            .iter()
-            .map(|one| format!("{one:?}\n"))
-            .collect(),
-        grid.links
-            .iter()
-            .map(|one| format!("{one:?}\n"))
-            .collect::<String>(),
+        lines(jobs),
+        lines(removals),
+        lines(&grid.domains),
+        lines(&grid.clusters),
+        lines(&grid.links),
     ];
     resume_unwind(Box::new(format!(
         "{why}\nThat is the least that fails as seed {seed} does (GRIDRIG_SCENARIOS={seed}..{}): \
@@ -61,6 +53,10 @@ pub fn checked<T>(
         lines.concat(),
         grid.hours,
     )));
+}
+
+fn lines(all: &[impl Debug]) -> String {
+    all.iter().map(|one| format!("{one:?}\n")).collect()
 }
 
 fn said(panic: Box<dyn Any + Send>) -> String {
@@ -108,11 +104,9 @@ fn smallest(
         }
         for calm in CALMS {
             let mut other = case.clone();
-            other
-                .1
-                .links
-                .iter_mut()
-                .for_each(|link| calm(&mut link.rates));
+            for link in &mut other.1.links {
+                calm(&mut link.rates);
+            }
             if other.1 != case.1 {
                 attempt(&mut case, other);
             }

@@ -453,28 +453,14 @@ fn job(rng: &mut ChaCha8Rng, id: JobId, widest: u32) -> JobSpec {
     };
     let run_time = pick(rng, &run_times);
     // Right, too long and too short estimates.
-    let requested = pick(
-        rng,
-        &[
-            None,
-            Some(run_time),
-            Some(2 * run_time),
-            Some(7 * run_time + 250),
-            Some(run_time / 2),
-        ],
-    );
+    let estimates = [run_time, 2 * run_time, 7 * run_time + 250, run_time / 2];
+    let requested = pick(rng, &[&[None][..], &estimates.map(Some)].concat());
+    let components = Components::one(processors, requirements);
     JobSpec {
         id,
-        components: Components::one(processors, requirements),
-        run_time: millis(run_time),
         requested_time: requested.map(millis),
         data_kib: pick(rng, &[0, 0, 256, 1_024, 4_096]),
-        inputs: Box::default(),
-        account: None,
-        executable: None,
-        start_window: None,
-        division: None,
-        preferences: None,
+        ..JobSpec::of(components, millis(run_time))
     }
 }
 

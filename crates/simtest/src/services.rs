@@ -77,7 +77,9 @@ pub fn run(scenario: &Scenario, plan: &FaultPlan) -> Ran {
     let (outcome, counts) = outcome.expect("no policy needs the truth");
     let mut open = trails.jobs.iter().enumerate();
     let open = open.find(|(job, steps)| {
-        !is_lost(&trails, *job) && !steps.iter().any(|(_, step)| is_seen(step))
+        let is_lost = trails.lost.iter().any(|(_, lost, _)| lost.index() == *job);
+        let mut steps = steps.iter();
+        !is_lost && !steps.any(|(_, step)| matches!(step, Step::Seen(_)))
     });
     assert!(
         open.is_none() && outcome.end < TOO_LATE && !outcome.interrupted,
@@ -107,10 +109,7 @@ pub fn check(scenario: &Scenario, plan: &FaultPlan, ran: &Ran) {
         plan.patience == FaultPlan::default().patience && !plan.links.iter().any(loses_half);
     for (job, steps) in trails.jobs.iter().enumerate() {
         let (ends, seen) = ends(steps);
-        let lost = trails
-            .lost
-            .iter()
-            .filter(|(_, lost, _)| lost.index() == job);
+        let lost = trails.lost.iter().filter(|it| it.1.index() == job);
         let lost: Vec<_> = lost.map(|(at, _, by)| (*at, *by)).collect();
         let is_removed = |one: &RefCancellation| one.job.index() == job;
         let removed = scenario.cancellations.iter().any(is_removed);
@@ -160,15 +159,6 @@ fn same_answers(plan: &FaultPlan, meetings: &[Meeting]) -> Result<(), String> {
         }
     }
     Ok(())
-}
-
-/// Whether touch with a job was lost.
-fn is_lost(trails: &Trails, job: usize) -> bool {
-    trails.lost.iter().any(|(_, lost, _)| lost.index() == job)
-}
-
-fn is_seen(step: &Step) -> bool {
-    matches!(step, Step::Seen(_))
 }
 
 /// How often a job has ended, and was seen to end. A broker that was restarted and has found a

@@ -324,11 +324,8 @@ impl Down {
     fn meets(&self, meeting: &Meeting) -> bool {
         let lrms = meeting.from.cluster().or(meeting.to.cluster());
         let changes = lrms.and_then(|lrms| self.0.get(&lrms));
-        changes.is_some_and(|changes| {
-            let before = changes.partition_point(|(at, _)| *at <= meeting.at);
-            before
-                .checked_sub(1)
-                .is_some_and(|last| changes[last].1 > 0)
-        })
+        let before = changes.into_iter().flatten();
+        let last = before.take_while(|(at, _)| *at <= meeting.at).last();
+        last.is_some_and(|(_, down)| *down > 0)
     }
 }

@@ -152,17 +152,7 @@ impl Trails {
                 Step::Rejected(_, reason) => record.end = Some(EndState::Rejected(*reason)),
                 Step::Cancelled(_) => record.end = Some(EndState::Cancelled),
                 Step::Failed(_, reason) => record.end = Some(EndState::Failed(*reason)),
-                Step::Submitted(..)
-                | Step::Predicted(..)
-                | Step::Asked(..)
-                | Step::Held(..)
-                | Step::LetGo(_)
-                | Step::Requeued(..)
-                | Step::Forwarded(..)
-                | Step::Refused(..)
-                | Step::Found(..)
-                | Step::Lease(..)
-                | Step::Notified(..) => {}
+                _ => {}
             }
         }
         record
@@ -230,6 +220,7 @@ impl EventSink for Trails {
         let lrms = || by.cluster().expect("an LRMS does this");
         let to = || event.to.expect("somebody receives this");
         let peer = || to().domain().expect("a broker receives this");
+        let to_lrms = || to().cluster().expect("an LRMS receives this");
         let why = || reason.expect("there is a reason for this");
         let step = match event.kind {
             EventKind::Submitted => {
@@ -242,10 +233,7 @@ impl EventSink for Trails {
             EventKind::BrokerArrival => Step::Arrived(broker(), event.hop()),
             EventKind::Forwarded => Step::Forwarded(broker(), peer()),
             EventKind::Refused => Step::Refused(by, to(), why()),
-            EventKind::Dispatched => {
-                let cluster = to().cluster().expect("an LRMS receives this");
-                Step::Dispatched(broker(), cluster)
-            }
+            EventKind::Dispatched => Step::Dispatched(broker(), to_lrms()),
             EventKind::Predicted => Step::Predicted(broker(), event.instant()),
             EventKind::Queued => Step::Queued(lrms()),
             EventKind::Promised => {
@@ -259,13 +247,8 @@ impl EventSink for Trails {
             EventKind::Reserved
             | EventKind::PromiseWithdrawn
             | EventKind::CancelRequested
-            | EventKind::ClaimRefused => {
-                return;
-            }
-            EventKind::ClaimRequested => {
-                let cluster = to().cluster().expect("an LRMS receives this");
-                Step::Asked(cluster, event.value.cast_unsigned())
-            }
+            | EventKind::ClaimRefused => return,
+            EventKind::ClaimRequested => Step::Asked(to_lrms(), event.value.cast_unsigned()),
             EventKind::Claimed => Step::Held(lrms(), shares(event.placement)),
             EventKind::ClaimEnded => Step::LetGo(lrms()),
             EventKind::Recovered => Step::Found(broker(), to()),

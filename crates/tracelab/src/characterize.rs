@@ -248,12 +248,8 @@ fn machine(loaded: &Loaded, options: &Options) -> (Option<u64>, Option<Processor
         (header.number("MaxNodes"), ProcessorsFrom::MaxNodes),
         (header.number("Processors"), ProcessorsFrom::Processors),
     ];
-    let mut known = candidates
-        .into_iter()
-        .filter_map(|(count, from)| Some((count.filter(|count| *count > 0)?, from)));
-    known
-        .next()
-        .map_or((None, None), |(count, from)| (Some(count), Some(from)))
+    let known = |(count, from): (Option<u64>, _)| Some((count.filter(|count| *count > 0)?, from));
+    candidates.into_iter().find_map(known).unzip()
 }
 
 /// Demand over capacity; `None` without span or processors.

@@ -19,7 +19,7 @@ use crate::sanitize::{RuleReport, Rules, Sanitizer};
 use crate::split::{Points, Split};
 use gridrig_core::time::SimDuration;
 use header::Heading;
-use ids::{Origins, plan_ids};
+use ids::{origins, plan_ids};
 use serde::Serialize;
 use sinks::{Sinks, StreamPlan};
 use source::Merged;
@@ -137,7 +137,7 @@ pub fn convert(request: &Request) -> Result<Report> {
             "the rules leave no job: expected some that stay",
         ));
     }
-    let origins = Origins::of(&request.inputs);
+    let origins = origins(&request.inputs);
     let plans = plan_ids(&surveys, &origins)?;
     let offsets = offsets(request, &surveys)?;
     let sanitized = sanitizer.reports();
@@ -172,11 +172,7 @@ fn output_format(request: &Request) -> Result<Format> {
     }
     match formats.split_first() {
         Some((first, others)) if others.iter().all(|format| format == first) => Ok(*first),
-        _ => Err(ConvertError::refused(
-            request.output.display(),
-            "the name shows no format: expected it to end in .swf or .gwf (and .gz for gzip), \
-             or --to",
-        )),
+        _ => Err(ConvertError::no_format(&request.output)),
     }
 }
 
@@ -259,7 +255,7 @@ fn report(
     request: &Request,
     format: Format,
     surveys: Vec<Survey>,
-    origins: &Origins,
+    origins: &[String],
     sanitized: Vec<RuleReport>,
     outputs: Vec<OutputReport>,
     heading: &Heading,
@@ -277,7 +273,7 @@ fn report(
             format: survey.format,
             jobs: survey.read,
             truncated_last_line: survey.truncated,
-            origin: origins.name(index).map(str::to_owned),
+            origin: origins.get(index).cloned(),
         });
     }
     if heading.processors.is_none() && request.processors.is_none() {

@@ -2,6 +2,7 @@
 
 use std::error::Error;
 use std::io;
+use std::path::Path;
 
 /// What a trace gives, or why not.
 pub(crate) type Result<T, E = TraceError> = std::result::Result<T, E>;
@@ -92,6 +93,13 @@ pub enum ConvertError {
 impl ConvertError {
     pub(crate) fn refused(file: impl ToString, problem: impl Into<String>) -> Self {
         ConvertError::Refused(file.to_string(), problem.into())
+    }
+
+    /// An output that could be of any format.
+    pub(crate) fn no_format(output: &Path) -> Self {
+        let problem = "the name shows no format: expected it to end in .swf or .gwf (and .gz for \
+                       gzip), or --to";
+        ConvertError::refused(output.display(), problem)
     }
 
     /// More streams than files can be open.

@@ -31,7 +31,6 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use value::{ABSENT, Dates};
-use write::Source;
 
 /// What is to be done.
 pub struct Request {
@@ -81,11 +80,7 @@ pub struct Report {
 pub fn import(request: &Request) -> Result<Report, ConvertError> {
     let Request { input, map, .. } = request;
     let format = request.to.or_else(|| Format::of_name(&request.output));
-    let format = format.ok_or_else(|| {
-        let expected = "the name shows no format: expected it to end in .swf or .gwf (and .gz \
-                        for gzip), or --to";
-        ConvertError::refused(request.output.display(), expected)
-    })?;
+    let format = format.ok_or_else(|| ConvertError::no_format(&request.output))?;
     let file = input.display().to_string();
     let mut log = open::open(input, map, &columns::wanted(map))?;
     let dates = dates(map)?;
@@ -123,12 +118,7 @@ pub fn import(request: &Request) -> Result<Report, ConvertError> {
             .and_then(|header| header.unix_start_time()),
         warnings,
     };
-    let source = Source {
-        comments: log.rows.header(),
-        names: &jobs.names,
-        zone: &jobs.dates.zone,
-    };
-    write::write(request, &mut report, &source, &kept)?;
+    write::write(request, &mut report, log.rows.header(), &jobs, &kept)?;
     Ok(report)
 }
 

@@ -64,6 +64,14 @@ impl TraceJob {
     pub fn user(&self) -> Option<u32> {
         self.ids[USER]
     }
+
+    /// Lifts its times to the shortest that a reduction leaves.
+    pub(crate) fn lift(&mut self, shortest: SimDuration) {
+        self.run_time = self.run_time.max(shortest);
+        // An estimate of 0 is none, in a trace and here.
+        let requested = self.requested_time.map(|time| time.max(shortest));
+        self.requested_time = requested.filter(|time| !time.is_zero());
+    }
 }
 
 /// A trace in memory, sanitized and sorted, ready to be reduced any number of
@@ -159,9 +167,7 @@ fn read<R: BufRead>(
             Format::Gwf => Some(tables.take(record, &file)?),
         };
         early += u64::from(record.early.is_some());
-        if let Some(at) = record.time(field::SUBMIT) {
-            first = Some(first.map_or(at, |first| first.min(at)));
-        }
+        first = first.into_iter().chain(record.time(field::SUBMIT)).min();
         sieve.take(record, names)?;
     }
     let mut loaded = sieve.finish()?;
@@ -203,6 +209,7 @@ pub(crate) fn time_zero(header: &Header, first: SimDuration) -> u64 {
 }
 
 /// Collects the jobs that can be used and counts the rest.
+#[derive(Default)]
 struct Sieve<'a> {
     file: &'a str,
     size: SizeFrom,
@@ -225,12 +232,7 @@ impl<'a> Sieve<'a> {
             file,
             size,
             format,
-            jobs: Vec::new(),
-            progress: None,
-            partial: Vec::new(),
-            skipped_ids: Vec::new(),
-            unnumbered: 0,
-            skipped: BTreeMap::new(),
+            ..Sieve::default()
         }
     }
 

@@ -21,4 +21,5 @@ pub use sample::{lowest_draws, share_for_load};
 pub use steady::Steady;
 pub use write::{WriteError, Written, write_reduced};
 
+pub(crate) use rank::ranks;
 pub(crate) use steps::{check, divided, too_long};

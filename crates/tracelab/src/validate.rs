@@ -24,8 +24,9 @@ mod statistics;
 mod stretches;
 mod told;
 
+pub(crate) use behaviour::apart;
 pub use behaviour::{Behaviour, Delays, Site};
-pub use curves::Curves;
+pub use curves::{Curve, Curves};
 pub use demand::Demand;
 pub use identity::Identity;
 pub use job::Selection;
@@ -135,7 +136,12 @@ pub fn validate(
     reduced: &[TraceJob],
     options: &Options,
 ) -> Result<Validation, ValidateError> {
-    check(options)?;
+    if !(MIN_SAMPLES..=100_000).contains(&options.samples) {
+        return Err(ValidateError::Samples(options.samples));
+    }
+    if let Some(share) = options.thin.filter(|share| !(*share > 0.0 && *share < 1.0)) {
+        return Err(ValidateError::Thin(share));
+    }
     if reduced.is_empty() {
         return Err(ValidateError::NoReduced);
     }
@@ -150,14 +156,4 @@ pub fn validate(
         ));
     }
     outcome::judge(&pair, options)
-}
-
-fn check(options: &Options) -> Result<(), ValidateError> {
-    if !(MIN_SAMPLES..=100_000).contains(&options.samples) {
-        return Err(ValidateError::Samples(options.samples));
-    }
-    match options.thin {
-        Some(share) if !(share > 0.0 && share < 1.0) => Err(ValidateError::Thin(share)),
-        _ => Ok(()),
-    }
 }

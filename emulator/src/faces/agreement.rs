@@ -115,33 +115,19 @@ async fn create(
     let context = offer.context;
     let Some(by) = by.or(context.initiator.map(Into::into)) else {
         let expected = "who wants it, as the client has no certificate";
-        return Err(agreement::invalid(
-            "Context/AgreementInitiator",
-            "",
-            expected,
-        ));
+        return invalid("Context/AgreementInitiator", "", expected);
     };
-    if let Some(other) = context.provider.filter(|who| who != "AgreementResponder") {
-        let expected = "AgreementResponder";
-        return Err(agreement::invalid(
-            "Context/ServiceProvider",
-            &other,
-            expected,
-        ));
+    let expected = "AgreementResponder";
+    if let Some(other) = context.provider.filter(|who| who != expected) {
+        return invalid("Context/ServiceProvider", &other, expected);
     }
     let reservation = offer.terms.all.term.reservation;
     let window = window(app, &reservation)?;
-    let latest = reservation
-        .latest
-        .0
-        .saturating_add(reservation.duration.0.as_nanos());
+    let length = reservation.duration.0.as_nanos();
+    let latest = reservation.latest.0.saturating_add(length);
     if let Some(until) = context.expiration.filter(|until| until.0 < latest) {
         let expected = format!("not before the latest end, {}", Instant(latest));
-        return Err(agreement::invalid(
-            "Context/ExpirationTime",
-            &until.to_string(),
-            &expected,
-        ));
+        return invalid("Context/ExpirationTime", &until.to_string(), &expected);
     }
     let address = format!("{}/{}", factory(app, &request.headers), offer.name);
     let blank = AdvanceReservation {
@@ -163,18 +149,19 @@ async fn create(
         let step = ReservationStep::Make(Box::new(wanted));
         Some(lrms.handle(now, ReservationOrder { by: Some(by), step }))
     };
-    let made = app
-        .call(make)
-        .await
-        .map_err(|gone| agreement::refused(gone, None))?;
+    let made = app.call(make).await;
+    let made = made.map_err(|gone| agreement::refused(gone, None))?;
     let taken = || {
         let what = "there is an agreement of this name and other terms: expected another Name";
         agreement::refused(Problem::new(409, "name-taken", what), None)
     };
-    let view = made
-        .ok_or_else(taken)?
-        .map_err(|refusal| refused(app, refusal))?;
+    let made = made.ok_or_else(taken)?;
+    let view = made.map_err(|refusal| refused(app, refusal))?;
     Ok(agreement::created(&address, &status(app, &view)))
+}
+
+fn invalid<T>(element: &str, value: &str, expected: &str) -> Result<T, Fault> {
+    Err(agreement::invalid(element, value, expected))
 }
 
 /// The same reservation on these terms.
@@ -195,11 +182,7 @@ fn with(
 fn window(app: &App, terms: &Reservation) -> Result<StartWindow, Fault> {
     if terms.latest < terms.earliest {
         let (value, expected) = (terms.latest.to_string(), "not before EarliestStart");
-        return Err(agreement::invalid(
-            "Reservation/LatestStart",
-            &value,
-            expected,
-        ));
+        return invalid("Reservation/LatestStart", &value, expected);
     }
     let epoch = app.config.clock.epoch_unix_ns();
     if terms.latest.0 < epoch {
@@ -253,18 +236,15 @@ fn past(latest: Instant, now: Instant) -> String {
 }
 
 fn refused(app: &App, refusal: ReservationRefusal) -> Fault {
-    let next = match refusal {
-        ReservationRefusal::NotBefore(next) => Some(on_the_wall(app, next)),
-        _ => None,
-    };
-    let mut problem = Problem::not_reserved(refusal);
+    let (mut problem, mut next) = (Problem::not_reserved(refusal), None);
     let wall = |at| on_the_wall(app, at);
     match refusal {
-        ReservationRefusal::NotBefore(next) => {
-            let next = wall(next);
+        ReservationRefusal::NotBefore(at) => {
+            let at = wall(at);
             problem.detail = format!(
-                "there are no processors for it within its window; there may be from {next} on"
+                "there are no processors for it within its window; there may be from {at} on"
             );
+            next = Some(at);
         }
         ReservationRefusal::Forbidden(Forbidden::Past { latest, now }) => {
             problem.detail = past(wall(latest), wall(now));
@@ -309,7 +289,7 @@ async fn look(app: &App, name: Arc<str>, property: &str) -> Result<Element, Faul
         "Status" => status(app, &view).element(),
         other => {
             let expected = "Name, AgreementId, Context, Terms or Status";
-            return Err(agreement::invalid("GetResourceProperty", other, expected));
+            return invalid("GetResourceProperty", other, expected);
         }
     };
     Ok(Element::new(PROPERTIES, "GetResourcePropertyResponse").with(element))
@@ -318,22 +298,16 @@ async fn look(app: &App, name: Arc<str>, property: &str) -> Result<Element, Faul
 /// The one property of the factory.
 fn template(app: &App, property: &str) -> Result<Element, Fault> {
     if property != "Template" {
-        return Err(agreement::invalid(
-            "GetResourceProperty",
-            property,
-            "Template",
-        ));
+        return invalid("GetResourceProperty", property, "Template");
     }
     let config = &app.config;
-    let now = on_the_wall(app, config.clock.now());
+    let (now, hour) = (config.clock.now(), SimDuration::from_secs(3600));
+    let earliest = on_the_wall(app, now);
     let example = Reservation {
         processors: 1,
-        duration: Length(SimDuration::from_secs(3600)),
-        earliest: now,
-        latest: Instant(
-            now.0
-                .saturating_add(SimDuration::from_secs(3600).as_nanos()),
-        ),
+        duration: Length(hour),
+        earliest,
+        latest: Instant(earliest.0.saturating_add(hour.as_nanos())),
         flexible: false,
         confirm_within: None,
     };

@@ -146,7 +146,7 @@ async fn what_is_asked_for_by_another_clock_is_refused_with_both_instants() {
         let detail = said["detail"].as_str().unwrap();
         let told = detail.contains(asked) && detail.contains("at most 3600s from ");
         assert!(told && detail.ends_with("the clocks differ"), "{detail}");
-        assert_eq!(status, 422);
+        assert_eq!((status, &said["code"]), (422, &"wrong-time".into()));
         assert_eq!(busy(&lrms).await, 0);
     }
 }

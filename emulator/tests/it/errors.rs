@@ -1,6 +1,7 @@
 //! Whatever goes wrong is a problem document with a code.
 
 use super::*;
+use gridrig_service::MOST_WAITING;
 
 async fn check(
     lrms: &Handle,
@@ -77,6 +78,15 @@ async fn a_full_queue_asks_the_client_to_come_back() {
     wait_for(&lrms, 0, "running").await;
     assert_eq!(submit(&lrms, job).await.0, 201);
     check(&lrms, "POST", "/v1/jobs", Some(job), (503, "queue-full")).await;
+}
+
+#[tokio::test]
+async fn a_queue_without_a_bound_of_its_own_has_that_of_services() {
+    let mut config = config(1);
+    let bound = |config: &Config| config.setup(0).cluster.queue_limit;
+    assert_eq!(bound(&config), Some(MOST_WAITING));
+    config.cluster.queue_limit = Some(1);
+    assert_eq!(bound(&config), Some(1));
 }
 
 #[tokio::test]

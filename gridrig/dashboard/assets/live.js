@@ -266,6 +266,8 @@ function follow() {
   stream.addEventListener("delta", (event) => apply(JSON.parse(event.data), false));
   // The browser tries again by itself, and is given the whole state.
   stream.addEventListener("error", () => {
+    // But not when it is refused, as while 64 others follow.
+    if (stream.readyState === EventSource.CLOSED) setTimeout(follow, 5000);
     if (state.session && !BUSY.includes(state.session.state)) return;
     id("state").textContent = "not connected";
     id("state").className = "badge warn";

@@ -1,7 +1,7 @@
 //! What enters where, from one look at each job: a study may have hundreds of
 //! clusters and millions of jobs.
 
-use gridrig_core::job::{Entry, Submission};
+use gridrig_core::job::Entry;
 use gridrig_core::time::SimTime;
 use gridrig_tracelab::prepare::Prepared;
 use std::collections::BTreeMap;
@@ -26,18 +26,14 @@ impl Entering {
         let mut all = Entering::default();
         for workload in prepared {
             for job in &workload.jobs {
-                all.take(workload.entry_of(job), job);
+                let work_s = job.spec.run_time.as_secs_f64() * f64::from(job.spec.processors());
+                let here = all.by_entry.entry(workload.entry_of(job)).or_default();
+                here.work_s += work_s;
+                here.arrivals.push(job.at);
+                all.work_s += work_s;
             }
         }
         all
-    }
-
-    fn take(&mut self, entry: Entry, job: &Submission) {
-        let work_s = job.spec.run_time.as_secs_f64() * f64::from(job.spec.processors());
-        let here = self.by_entry.entry(entry).or_default();
-        here.work_s += work_s;
-        here.arrivals.push(job.at);
-        self.work_s += work_s;
     }
 
     /// Processor-seconds at speed 1.0 of what enters there.

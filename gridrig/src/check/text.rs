@@ -2,7 +2,7 @@
 
 use super::{CheckReport, StepReport, WindowReport};
 use crate::words::list;
-use gridrig_results::text::{cells, table};
+use gridrig_results::text::table;
 use std::fmt;
 
 impl fmt::Display for CheckReport {
@@ -58,11 +58,9 @@ impl fmt::Display for CheckReport {
             f.write_str(&steps(&workload.steps, "  ", 3, "demand lost"))?;
         }
         if !self.domains.is_empty() {
-            writeln!(f)?;
-            write!(f, "{}", table(&self.domain_rows()))?;
+            write!(f, "\n{}", self.domain_table())?;
         }
-        writeln!(f)?;
-        write!(f, "{}", table(&self.cluster_rows()))?;
+        write!(f, "\n{}", self.cluster_table())?;
         for warning in &self.warnings {
             writeln!(f, "\nwarning [{}]: {}", warning.code, warning.message)?;
         }
@@ -87,10 +85,9 @@ impl WindowReport {
 }
 
 impl CheckReport {
-    fn domain_rows(&self) -> Vec<Vec<String>> {
+    fn domain_table(&self) -> String {
         let head = "domain|processors|jobs|own load|load in reach|jobs/cycle|jobs/exchange|max";
-        let mut rows = vec![head.split('|').map(str::to_owned).collect()];
-        rows.extend(self.domains.iter().map(|domain| {
+        rows(head, &self.domains, |domain| {
             vec![
                 domain.name.clone(),
                 domain.processors.to_string(),
@@ -101,14 +98,12 @@ impl CheckReport {
                 format!("{:.3}", domain.jobs_per_exchange),
                 domain.busiest_exchange.to_string(),
             ]
-        }));
-        rows
+        })
     }
 
-    fn cluster_rows(&self) -> Vec<Vec<String>> {
+    fn cluster_table(&self) -> String {
         let head = "cluster|processors|direct jobs|direct load|load if spread evenly";
-        let mut rows = vec![head.split('|').map(str::to_owned).collect()];
-        rows.extend(self.clusters.iter().map(|cluster| {
+        rows(head, &self.clusters, |cluster| {
             vec![
                 cluster.name.clone(),
                 cluster.processors.to_string(),
@@ -116,9 +111,15 @@ impl CheckReport {
                 load(cluster.direct_load),
                 load(cluster.even_load),
             ]
-        }));
-        rows
+        })
     }
+}
+
+/// A table with these names of columns, and a row of each.
+fn rows<T>(head: &str, all: &[T], row: impl Fn(&T) -> Vec<String>) -> String {
+    let head: Vec<String> = head.split('|').map(str::to_owned).collect();
+    let rows = all.iter().map(row);
+    table(&[head].into_iter().chain(rows).collect::<Vec<_>>())
 }
 
 /// A table of the steps, loads with so many decimals; `lost` is the head of what
@@ -128,9 +129,8 @@ pub(crate) fn steps(steps: &[StepReport], indent: &str, decimals: usize, lost: &
         return String::new();
     }
     let load = |load: Option<f64>| load.map_or("-".to_owned(), |load| format!("{load:.decimals$}"));
-    let mut rows = vec![cells(["", "jobs", "load before", "load after", lost])];
-    rows[0][0] = format!("{indent}step");
-    rows.extend(steps.iter().map(|step| {
+    let head = format!("{indent}step|jobs|load before|load after|{lost}");
+    rows(&head, steps, |step| {
         vec![
             format!("{indent}{}", step.name),
             format!("{} -> {}", step.jobs_before, step.jobs_after),
@@ -138,8 +138,7 @@ pub(crate) fn steps(steps: &[StepReport], indent: &str, decimals: usize, lost: &
             load(step.load_after),
             format!("{:.1} %", step.work_lost * 100.0),
         ]
-    }));
-    table(&rows)
+    })
 }
 
 fn load(load: Option<f64>) -> String {
@@ -155,12 +154,11 @@ pub(crate) fn human(seconds: f64) -> String {
         (1.0, "s"),
         (1e-3, "ms"),
     ];
+    if seconds <= 0.0 {
+        return "0 s".to_owned();
+    }
     let fits = units.into_iter().find(|(size, _)| seconds >= *size);
-    let (size, unit) = match fits {
-        Some(unit) => unit,
-        None if seconds <= 0.0 => return "0 s".to_owned(),
-        None => (1e-6, "us"),
-    };
+    let (size, unit) = fits.unwrap_or((1e-6, "us"));
     // Three digits, without those that say nothing.
     let value = format!("{:.2}", seconds / size);
     let value = value.trim_end_matches('0').trim_end_matches('.');

@@ -1,7 +1,6 @@
 //! What the results of a run will not be able to say (design 5, *Validity*).
 
-use super::human;
-use super::{CheckReport, Facts};
+use super::{CheckReport, Facts, human};
 use crate::scenario::{Clock, Stop, Warning};
 use gridrig_core::broker::{BrokerConfig, OwnDispatch};
 use gridrig_core::grid::{BrokerSettings, Domain, Link};
@@ -35,12 +34,9 @@ type Add<'a> = &'a mut dyn FnMut(&'static str, String);
 pub(super) fn warnings(facts: &Facts<'_>, report: &CheckReport) -> Vec<Warning> {
     let mut all = facts.scenario.warnings.clone();
     let mut add = |code, message: String| all.push(Warning { code, message });
-    for message in facts
-        .prepared
-        .iter()
-        .flat_map(|one| &one.reduction.trace.warnings)
-    {
-        add("trace", message.clone());
+    for prepared in facts.prepared {
+        let messages = prepared.reduction.trace.warnings.iter();
+        messages.for_each(|message| add("trace", message.clone()));
     }
     jobs(report, &mut add);
     components(facts, &mut add);
@@ -49,8 +45,7 @@ pub(super) fn warnings(facts: &Facts<'_>, report: &CheckReport) -> Vec<Warning> 
     herding(facts, report, &mut add);
     reduction(report, &mut add);
     edges(facts, &mut add);
-    races(facts, &mut add);
-    external(facts, &mut add);
+    real_time(facts, &mut add);
     super::faults::warn(facts, &mut add);
     all
 }
@@ -176,19 +171,6 @@ fn compression(facts: &Facts<'_>, report: &CheckReport, add: Add<'_>) {
 fn ours<'a>(facts: &Facts<'a>) -> impl Iterator<Item = &'a Domain> {
     let domains = facts.scenario.grid.domains.iter();
     domains.filter(|domain| !domain.broker.external)
-}
-
-fn external(facts: &Facts<'_>, add: Add<'_>) {
-    let Clock::Real { speed } = facts.scenario.clock else {
-        return;
-    };
-    if !facts.scenario.external.brokers.is_empty() && speed != Decimal::ONE {
-        let message = format!(
-            "the run is {speed} times as fast as the wall clock and an external broker is not: \
-             each second that it takes is {speed} s of the run"
-        );
-        add("external-speed", message);
-    }
 }
 
 fn run_times(facts: &Facts<'_>, add: Add<'_>) {
@@ -343,7 +325,7 @@ fn ends(facts: &Facts<'_>, add: Add<'_>) {
     add("unequal-lengths", message);
 }
 
-fn races(facts: &Facts<'_>, add: Add<'_>) {
+fn real_time(facts: &Facts<'_>, add: Add<'_>) {
     let Clock::Real { speed } = facts.scenario.clock else {
         return;
     };
@@ -364,6 +346,13 @@ fn races(facts: &Facts<'_>, add: Add<'_>) {
             );
             add("phase-race", message);
         }
+    }
+    if !facts.scenario.external.brokers.is_empty() && speed != Decimal::ONE {
+        let message = format!(
+            "the run is {speed} times as fast as the wall clock and an external broker is not: \
+             each second that it takes is {speed} s of the run"
+        );
+        add("external-speed", message);
     }
 }
 

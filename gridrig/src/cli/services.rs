@@ -182,6 +182,12 @@ pub struct EmulatorArgs {
     /// are filled in [default: one that sleeps]
     #[arg(long, value_name = "FILE", requires = "lrms")]
     pub lrms_template: Option<PathBuf>,
+    /// Write every input of the cluster to this file before the cluster acts on it: an
+    /// emulator that is restarted with the same file, --epoch and --speed goes on where the
+    /// last one stopped. Not with the faces arc and bes, the commands of Slurm or a real
+    /// LRMS: what they know of the jobs would be lost
+    #[arg(long, value_name = "FILE", conflicts_with = "all")]
+    pub journal: Option<PathBuf>,
     /// Clock and address.
     #[command(flatten)]
     pub service: ServiceArgs,

@@ -1,10 +1,10 @@
 //! `gridrig audit`
 
-use super::{print, print_json};
+use super::run::violated;
+use super::{answer, say_each};
 use crate::cli::AuditArgs;
 use crate::exit::Failure;
 use crate::versioned::Versioned;
-use anyhow::anyhow;
 use gridrig_results::rundir;
 
 /// Codes of the warnings that say what of a run is somebody else's.
@@ -25,41 +25,30 @@ pub(super) fn audit(args: &AuditArgs) -> Result<(), Failure> {
     let notes: Vec<&String> = manifest.warnings.iter().filter(unseen).collect();
     match outcome {
         Ok(report) => {
-            if args.json {
-                let document = serde_json::json!({
-                    "audit": "ok",
-                    "events": report.events,
-                    "submitted": report.jobs.submitted,
-                    "completed": report.jobs.completed,
-                    "notes": notes,
-                });
-                return print_json(&Versioned::of("gridrig.audit.1", document));
-            }
-            for note in &notes {
-                eprintln!("audit: note: {note}");
-            }
-            let (jobs, events) = (report.jobs.submitted, report.events);
-            let ended = match (manifest.partial, report.jobs.unfinished) {
-                (true, _) => "the run is partial: no job ended twice".to_owned(),
-                (false, 0) => "every job ended once".to_owned(),
-                (false, left) => format!("every job ended once, except {left} without an end"),
-            };
-            print(&format!(
-                "audit ok: {jobs} jobs, {events} events, {ended}, no processor used twice\n"
-            ))
+            let document = serde_json::json!({
+                "audit": "ok",
+                "events": report.events,
+                "submitted": report.jobs.submitted,
+                "completed": report.jobs.completed,
+                "notes": notes,
+            });
+            let document = Versioned::of("gridrig.audit.1", document);
+            answer(args.json, &document, |_| {
+                say_each("audit: note", &notes);
+                let (jobs, events) = (report.jobs.submitted, report.events);
+                let ended = match (manifest.partial, report.jobs.unfinished) {
+                    (true, _) => "the run is partial: no job ended twice".to_owned(),
+                    (false, 0) => "every job ended once".to_owned(),
+                    (false, left) => format!("every job ended once, except {left} without an end"),
+                };
+                format!(
+                    "audit ok: {jobs} jobs, {events} events, {ended}, no processor used twice\n"
+                )
+            })
         }
         Err(violations) => {
-            for violation in &violations {
-                eprintln!("audit: {violation}");
-            }
-            let count = violations.len();
-            let first = violations
-                .first()
-                .map_or(String::new(), |v| v.message.clone());
-            Err(Failure::run(anyhow!(
-                "{}: the audit found {count} violations, the first: {first}",
-                args.run.display()
-            )))
+            say_each("audit", &violations);
+            Err(violated(args.run.display(), &violations))
         }
     }
 }

@@ -1,6 +1,6 @@
 //! `gridrig compare`
 
-use super::{print, print_json};
+use super::{print, print_json, say_each};
 use crate::cli::{CompareArgs, ComparisonArgs};
 use crate::exit::Failure;
 use crate::versioned::Versioned;
@@ -10,9 +10,7 @@ use gridrig_results::compare::{self, Options, ThresholdDoc};
 pub(super) fn compare(args: &CompareArgs) -> Result<(), Failure> {
     let options = options(&args.comparison, args.users, args.anyway);
     let comparison = compare::compare(&args.comparison.runs, &options).map_err(Failure::input)?;
-    for run in &comparison.skipped {
-        eprintln!("left out: {run}");
-    }
+    say_each("left out", &comparison.skipped);
     match (args.json, args.markdown) {
         (true, _) => print_json(&Versioned::from(&comparison))?,
         (false, true) => print(&compare::report(&comparison).markdown())?,

@@ -85,9 +85,7 @@ impl RunDashboard {
         let (state, message) = match ended {
             Ok(()) | Err(Failure::Threshold) => ("done", None),
             Err(Failure::Interrupted) => ("stopped", None),
-            Err(Failure::Input(error) | Failure::Run(error)) => {
-                ("failed", Some(format!("{error:#}")))
-            }
+            Err(failure) => ("failed", Some(failure.why())),
         };
         self.watch.end(state, message);
     }

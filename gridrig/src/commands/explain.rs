@@ -1,6 +1,6 @@
 //! `gridrig explain`
 
-use super::{print, print_json};
+use super::answer;
 use crate::cli::ExplainArgs;
 use crate::dashboard::life_of;
 use crate::exit::Failure;
@@ -31,7 +31,8 @@ pub(super) fn explain(args: &ExplainArgs) -> Result<(), Failure> {
     let manifest = rundir::read_manifest(dir).map_err(Failure::input)?;
     let found = rundir::read_job(dir, job).map_err(Failure::input)?;
     let found = found.ok_or_else(|| {
-        let (dir, jobs) = (dir.display(), jobs(&manifest));
+        let (dir, file) = (dir.display(), manifest.files.get(rundir::names::JOBS));
+        let jobs = file.and_then(|file| file.rows).unwrap_or(0);
         let why = anyhow!(
             "{dir}: job {}: expected a number from 0 and below {jobs}",
             job.0
@@ -44,10 +45,8 @@ pub(super) fn explain(args: &ExplainArgs) -> Result<(), Failure> {
     life["policy"] = json!(manifest.policy_or_bound());
     life["decisions_recorded"] = json!(is_recorded);
     life["decisions"] = json!(decisions);
-    match args.json {
-        true => print_json(&Versioned::of("gridrig.explain.1", &life)),
-        false => print(&told(&life, &decisions)),
-    }
+    let document = Versioned::of("gridrig.explain.1", &life);
+    answer(args.json, &document, |_| told(&life, &decisions))
 }
 
 /// A job that has too many components for the policy is told so.
@@ -104,11 +103,6 @@ fn meant(dir: &Path) -> Result<PathBuf, Failure> {
     }
 }
 
-fn jobs(manifest: &rundir::Manifest) -> u64 {
-    let file = manifest.files.get(rundir::names::JOBS);
-    file.and_then(|file| file.rows).unwrap_or(0)
-}
-
 /// The life in words: each decision stands before what it led to.
 fn told(life: &Value, decisions: &[DecisionDoc]) -> String {
     let of = |key: &str| life[key].as_str().unwrap_or("").to_owned();
@@ -128,10 +122,7 @@ fn told(life: &Value, decisions: &[DecisionDoc]) -> String {
     for step in life["steps"].as_array().into_iter().flatten() {
         let at = step["t_s"].as_f64().unwrap_or(0.0);
         let kind = step["kind"].as_str().unwrap_or("");
-        let led = {
-            let kind = EventKind::from_name(kind);
-            kind.is_some_and(|it| LED_TO.contains(&it))
-        };
+        let led = EventKind::from_name(kind).is_some_and(|it| LED_TO.contains(&it));
         let before = |it: &DecisionDoc| it.time_s < at || (led && it.time_s <= at);
         let (now, later) = rest.split_at(rest.partition_point(before));
         now.iter().for_each(|decision| said += &paragraph(decision));

@@ -2,8 +2,9 @@
 
 mod swf;
 
-use super::{print, print_json, refuse_existing};
+use super::{print, print_json, refuse_existing, say_each};
 use crate::exit::Failure;
+use crate::versioned::Versioned;
 use anyhow::{Context as _, anyhow, bail};
 use clap::{Args, ValueEnum};
 use gridrig_core::job::Submission;
@@ -80,9 +81,7 @@ struct Written {
 pub(super) fn export(args: &ExportArgs) -> Result<(), Failure> {
     let (dirs, skipped) =
         compare::find_runs(&args.runs, args.skip_damaged).map_err(Failure::input)?;
-    for run in &skipped {
-        eprintln!("left out: {run}");
-    }
+    say_each("left out", &skipped);
     let to_stdout = args.out == Path::new("-");
     if to_stdout && args.json {
         let why = "--out -: stdout takes either the export or --json (expected a file with --json)";
@@ -115,14 +114,11 @@ pub(super) fn export(args: &ExportArgs) -> Result<(), Failure> {
             "left_out": written.left_out,
         }));
     }
-    match args.json {
-        true => print_json(&json!({
-            "format": args.format,
-            "files": files,
-            "skipped": skipped,
-        })),
-        false => Ok(()),
+    if !args.json {
+        return Ok(());
     }
+    let document = json!({ "format": args.format, "files": files, "skipped": skipped });
+    print_json(&Versioned::of("gridrig.export.1", document))
 }
 
 fn said(written: &Written) -> String {
@@ -200,12 +196,11 @@ fn to_file(dir: &Path, form: Form, out: &Path) -> anyhow::Result<Written> {
 /// The outer error is about the run, the inner one about the output.
 fn write(dir: &Path, form: Form, out: &mut impl Write) -> anyhow::Result<io::Result<Written>> {
     if form == Form::Csv {
-        let jobs = match rundir::write_csv(dir, names::JOBS, out) {
-            Ok(jobs) => Ok(Written { jobs, left_out: 0 }),
-            Err(CsvError::Run(error)) => return Err(error.into()),
-            Err(CsvError::Out(error)) => Err(error),
+        return match rundir::write_csv(dir, names::JOBS, out) {
+            Ok(jobs) => Ok(Ok(Written { jobs, left_out: 0 })),
+            Err(CsvError::Run(error)) => Err(error.into()),
+            Err(CsvError::Out(error)) => Ok(Err(error)),
         };
-        return Ok(jobs);
     }
     let run = whole(dir)?;
     let workloads = &run.manifest.workloads;

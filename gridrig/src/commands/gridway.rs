@@ -16,18 +16,10 @@ use clusters::ClusterArgs;
 use gridrig_core::time::SimDuration;
 use std::time::Duration;
 
-/// `gridrig gridway`
-#[derive(Debug, Args)]
-pub struct GridwayArgs {
-    /// Which driver.
-    #[command(subcommand)]
-    driver: Driver,
-}
-
-/// The three drivers of a GridWay host. Each reads requests on stdin and
+/// `gridrig gridway`: the three drivers of a GridWay host. Each reads requests on stdin and
 /// answers on stdout until FINALIZE or the end of its input.
 #[derive(Debug, Subcommand)]
-enum Driver {
+pub enum GridwayDriver {
     /// Information driver: which clusters there are and how busy they are
     #[command(
         after_help = "Example:\n  printf 'INIT - - -\\nDISCOVER - - -\\nMONITOR 0 a1 -\\n' |\n    \
@@ -45,8 +37,9 @@ enum Driver {
     Tm,
 }
 
+/// `gridrig gridway em`
 #[derive(Debug, Args)]
-struct EmArgs {
+pub struct EmArgs {
     #[command(flatten)]
     clusters: ClusterArgs,
     /// Run time of jobs that do not give one
@@ -58,21 +51,22 @@ struct EmArgs {
 }
 
 /// Does what was asked for.
-pub(super) fn gridway(args: &GridwayArgs) -> Result<(), Failure> {
+pub(super) fn gridway(driver: &GridwayDriver) -> Result<(), Failure> {
     let runtime = tokio::runtime::Runtime::new().map_err(Failure::run)?;
-    match &args.driver {
-        Driver::Im(clusters) => {
-            clusters.check()?;
+    match driver {
+        GridwayDriver::Im(clusters) => {
+            // What will not do is refused before anything is served.
+            clusters.read()?;
             runtime.block_on(filter::run(im::Driver::new(clusters.clone())?))
         }
-        Driver::Em(args) => {
-            args.clusters.check()?;
+        GridwayDriver::Em(args) => {
+            args.clusters.read()?;
             let driver = em::Driver::new(args.clusters.clone(), args.default_run_time)?;
             runtime.block_on(async {
                 driver.watch(args.interval.max(Duration::from_millis(10)));
                 filter::run(driver).await
             })
         }
-        Driver::Tm => runtime.block_on(filter::run(tm::Driver)),
+        GridwayDriver::Tm => runtime.block_on(filter::run(tm::Driver)),
     }
 }

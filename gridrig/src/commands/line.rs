@@ -1,16 +1,16 @@
 //! The command line: what can be asked for, and how each answer ends.
 
 use super::export::ExportArgs;
-use super::gridway::GridwayArgs;
-use super::reproduce::ReproduceArgs;
-use super::sweep::SweepArgs;
-use super::trace::TraceArgs;
+use super::gridway::GridwayDriver;
+use super::reproduce::StudyName;
+use super::sweep::SweepCommand;
+use super::trace::TraceCommand;
 use super::twin::TwinArgs;
 use super::whatif::WhatifArgs;
 use crate::cli::{
     AuditArgs, BrokerArgs, CheckArgs, CompareArgs, DashboardArgs, DescribeArgs, EmulatorArgs,
     ExplainArgs, InitArgs, LoadArgs, LogFormat, MetricsArgs, ReplayArgs, ReportArgs, ResourcesArgs,
-    RunArgs, SchemaArgs,
+    RunArgs, SchemaFormat,
 };
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 use std::fmt::Write as _;
@@ -114,7 +114,12 @@ pub enum Command {
     /// Run a scenario and compare its policies
     Run(RunArgs),
     /// Run a scenario for many combinations of settings, in slices (e.g. a Slurm array)
-    Sweep(SweepArgs),
+    #[command(subcommand)]
+    #[command(after_help = "Example:
+  gridrig sweep plan study.toml --out sweep
+  gridrig sweep run sweep -j 0
+  gridrig sweep merge sweep")]
+    Sweep(SweepCommand),
     /// Compare the policies of finished runs, with intervals
     Compare(CompareArgs),
     /// Write one offline HTML page about finished runs
@@ -128,7 +133,8 @@ pub enum Command {
     /// Show why a job of a finished run was sent where it was
     Explain(ExplainArgs),
     /// Read, reduce, validate and generate workload traces
-    Trace(TraceArgs),
+    #[command(subcommand)]
+    Trace(TraceCommand),
     /// Run a log on a model of its site and show how well the recorded waits are reproduced
     Twin(TwinArgs),
     /// From the logs of several sites, show what a broker between them would change
@@ -142,9 +148,12 @@ pub enum Command {
     /// Load-test a broker or cluster: clients submit, wait, submit again; answers are timed
     Load(LoadArgs),
     /// Act as a GridWay driver (MAD), so that GridWay submits to emulated clusters
-    Gridway(GridwayArgs),
+    #[command(subcommand)]
+    Gridway(GridwayDriver),
     /// Repeat a published study, or the comparison with a real Slurm
-    Reproduce(ReproduceArgs),
+    #[command(subcommand)]
+    #[command(after_help = "Example:\n  gridrig reproduce slurm-fidelity --out fidelity")]
+    Reproduce(StudyName),
     /// Show the metrics of the services; set up Prometheus and Grafana
     Metrics(MetricsArgs),
     /// Show the resources of clusters in the forms that brokers exchange
@@ -152,7 +161,11 @@ pub enum Command {
     /// Translate the description of a job into another language
     Describe(DescribeArgs),
     /// Print the schema of a file format
-    Schema(SchemaArgs),
+    #[command(after_help = "Example:\n  gridrig schema scenario")]
+    Schema {
+        /// Which format
+        format: SchemaFormat,
+    },
     /// Print a completion script for a shell
     Completions {
         /// The shell.

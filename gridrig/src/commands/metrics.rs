@@ -4,6 +4,7 @@ use super::answer;
 use crate::cli::MetricsArgs;
 use crate::exit::Failure;
 use crate::monitor::files;
+use crate::versioned::Versioned;
 use anyhow::{Context as _, bail};
 use std::path::Path;
 
@@ -12,7 +13,8 @@ pub(super) fn metrics(args: &MetricsArgs) -> Result<(), Failure> {
     if let Some(folder) = &args.out {
         return Ok(write(folder, args.force)?);
     }
-    answer(args.json, &files::document(), |_| files::markdown())
+    let document = Versioned::of("gridrig.metrics.1", files::document());
+    answer(args.json, &document, |_| files::markdown())
 }
 
 fn write(folder: &Path, force: bool) -> anyhow::Result<()> {

@@ -1,12 +1,13 @@
 //! `gridrig report`
 
 use super::compare::{options, thresholds};
-use super::{answer, refuse_existing};
+use super::{answer, refuse_existing, say_each};
 use crate::cli::ReportArgs;
 use crate::exit::Failure;
 use crate::sweep::{Found, Plan};
+use crate::versioned::Versioned;
 use anyhow::Context as _;
-use gridrig_results::report::{self, Options, Report};
+use gridrig_results::report::{self, Options};
 use gridrig_results::rundir::names;
 use gridrig_tracelab::format::create;
 use std::io::Write as _;
@@ -29,10 +30,18 @@ pub(super) fn report(args: &ReportArgs) -> Result<(), Failure> {
     };
     let report = report::report(&args.comparison.runs, &options).map_err(Failure::input)?;
     write(out, args.force, &report.html)?;
-    for run in &report.skipped {
-        eprintln!("left out: {run}");
-    }
-    answer(args.json, &document(out, &report), |_| {
+    say_each("left out", &report.skipped);
+    let document = serde_json::json!({
+        "out": out.display().to_string(),
+        "bytes": report.html.len(),
+        "runs": report.runs,
+        "replication": report.replication,
+        "sentence": report.sentence,
+        "verdict": report.verdict,
+        "skipped": report.skipped,
+    });
+    let document = Versioned::of("gridrig.report.1", document);
+    answer(args.json, &document, |_| {
         format!(
             "{}\nwritten: {} ({} kB, {} runs)\n",
             report.sentence,
@@ -79,16 +88,4 @@ fn write(out: &Path, force: bool, html: &str) -> anyhow::Result<()> {
         file.commit()
     });
     written.with_context(|| format!("{}: cannot be written", out.display()))
-}
-
-fn document(out: &Path, report: &Report) -> serde_json::Value {
-    serde_json::json!({
-        "out": out.display().to_string(),
-        "bytes": report.html.len(),
-        "runs": report.runs,
-        "replication": report.replication,
-        "sentence": report.sentence,
-        "verdict": report.verdict,
-        "skipped": report.skipped,
-    })
 }

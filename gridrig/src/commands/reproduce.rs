@@ -11,22 +11,15 @@ use crate::reproduce::slurm_fidelity::{
     self as fidelity, Backfill, Builtin, Plan, Real, markdown, replay, rows,
 };
 use crate::reproduce::study::Study;
+use crate::versioned::Versioned;
 use anyhow::{Context as _, anyhow, bail, ensure};
 use clap::{Args, Subcommand};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// `gridrig reproduce`
-#[derive(Debug, Args)]
-#[command(after_help = "Example:\n  gridrig reproduce slurm-fidelity --out fidelity")]
-pub struct ReproduceArgs {
-    /// Which study.
-    #[command(subcommand)]
-    study: StudyName,
-}
-
+/// `gridrig reproduce`: the studies.
 #[derive(Debug, Subcommand)]
-enum StudyName {
+pub enum StudyName {
     /// Compare the emulated disciplines with a real Slurm, which it starts itself
     SlurmFidelity(FidelityArgs),
     /// Make the tables of docs/lsap.md again, beside those of the LSAP paper
@@ -60,7 +53,7 @@ fn page_help(example: &str) -> String {
 /// `gridrig reproduce lsap`, `gridrig reproduce la-grid`, `gridrig reproduce dmm`,
 /// `gridrig reproduce koala`, `gridrig reproduce jss`
 #[derive(Debug, Args)]
-struct PageArgs {
+pub struct PageArgs {
     /// The checkout of gridrig whose page and scenarios are read
     #[arg(long, value_name = "DIR", default_value = ".")]
     root: PathBuf,
@@ -86,7 +79,7 @@ struct PageArgs {
         twice, with sched/builtin and with sched/backfill, some minutes each, and stops Slurm \
         afterwards. Exit code 99: the bound on start times was missed."
 )]
-struct FidelityArgs {
+pub struct FidelityArgs {
     #[command(flatten)]
     plan: Plan,
     /// Largest allowed 95 % quantile of the difference between emulated and real start times,
@@ -105,8 +98,8 @@ struct FidelityArgs {
 }
 
 /// Runs the study.
-pub(super) fn reproduce(args: &ReproduceArgs) -> Result<(), Failure> {
-    match &args.study {
+pub(super) fn reproduce(study: &StudyName) -> Result<(), Failure> {
+    match study {
         StudyName::SlurmFidelity(args) => slurm_fidelity(args),
         StudyName::Lsap(args) => page(args, "docs/lsap.md"),
         StudyName::LaGrid(args) => page(args, "docs/la-grid-study.md"),
@@ -174,7 +167,8 @@ fn slurm_fidelity(args: &FidelityArgs) -> Result<(), Failure> {
         backfill: Backfill::of(&backfill, plan.processors),
     };
     let text = markdown(&study);
-    let json = serde_json::to_string_pretty(&study).map_err(Failure::run)?;
+    let document = Versioned::of("gridrig.reproduce-slurm-fidelity.1", &study);
+    let json = serde_json::to_string_pretty(&document).map_err(Failure::run)?;
     for (name, content) in [
         (REPORT, text.as_str()),
         ("study.json", json.as_str()),
@@ -186,7 +180,7 @@ fn slurm_fidelity(args: &FidelityArgs) -> Result<(), Failure> {
         let written = written.with_context(|| path.display().to_string());
         written.map_err(Failure::Run)?;
     }
-    answer(args.json, &study, |_| text)?;
+    answer(args.json, &document, |_| text)?;
     eprintln!("written: {}", args.out.display());
     match study.builtin.kept {
         true => Ok(()),

@@ -1,7 +1,7 @@
 //! `gridrig run`
 
 use super::dashboard::RunDashboard;
-use super::{load_scenario, print, print_json};
+use super::{load_scenario, print, print_json, say_each};
 use crate::cli::RunArgs;
 use crate::exit::Failure;
 use crate::realtime::workdir;
@@ -10,7 +10,8 @@ use crate::scenario::Scenario;
 use crate::versioned::{Runs, Versioned};
 use crate::{memory, table};
 use anyhow::anyhow;
-use gridrig_results::RunSummary;
+use gridrig_results::audit::Violation;
+use std::fmt::Display;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
@@ -112,16 +113,12 @@ pub(super) fn finish(
 ) -> Result<(), Failure> {
     match json {
         true => {
-            let runs = summaries(replications);
+            let runs = runs(replications).map(|run| &run.summary).collect();
             print_json(&Versioned::from(Runs { runs }))?;
         }
         false => print(&table::report(scenario, replications).map_err(Failure::run)?)?,
     }
     verdict(scenario, replications)
-}
-
-fn summaries(replications: &[ReplicationRuns]) -> Vec<&RunSummary> {
-    runs(replications).map(|run| &run.summary).collect()
 }
 
 fn runs(replications: &[ReplicationRuns]) -> impl Iterator<Item = &PolicyRun> {
@@ -159,17 +156,10 @@ pub(super) fn verdict(
     replications: &[ReplicationRuns],
 ) -> Result<(), Failure> {
     for run in runs(replications) {
-        for violation in &run.violations {
-            eprintln!("audit: {}: {violation}", run.name());
-        }
+        say_each(&format!("audit: {}", run.name()), &run.violations);
     }
     if let Some(run) = runs(replications).find(|run| !run.violations.is_empty()) {
-        return Err(Failure::run(anyhow!(
-            "{}: the audit found {} violations, the first: {}",
-            run.name(),
-            run.violations.len(),
-            run.violations[0].message
-        )));
+        return Err(violated(run.name(), &run.violations));
     }
     if let Some(why) = runs(replications).find_map(|run| run.broke.clone()) {
         return Err(Failure::run(anyhow!(why)));
@@ -178,15 +168,22 @@ pub(super) fn verdict(
         return Err(Failure::Interrupted);
     }
     for run in runs(replications) {
-        for failure in &run.failures {
-            eprintln!("failed: {}: {failure}", run.name());
-        }
+        say_each(&format!("failed: {}", run.name()), &run.failures);
     }
     let mut failed = runs(replications).filter_map(|run| Some((run, run.failures.first()?)));
     match failed.next() {
         Some((run, first)) => Err(Failure::run(anyhow!("{}: {first}", run.name()))),
         None => thresholds(scenario, replications),
     }
+}
+
+/// That an audit has found these violations of a run.
+pub(super) fn violated(run: impl Display, violations: &[Violation]) -> Failure {
+    let (count, first) = (violations.len(), violations.first());
+    let first = first.map_or("", |it| it.message.as_str());
+    Failure::run(anyhow!(
+        "{run}: the audit found {count} violations, the first: {first}"
+    ))
 }
 
 fn thresholds(scenario: &Scenario, replications: &[ReplicationRuns]) -> Result<(), Failure> {

@@ -13,12 +13,16 @@ pub(super) use replay::replay;
 use crate::cli::ServiceArgs;
 use crate::exit::Failure;
 use anyhow::anyhow;
+use gridrig_core::agent::Memory;
 use gridrig_drivers::real_time::RunClock;
+use gridrig_service::JournalSetup;
 use gridrig_service::http::NotifyHosts;
 use gridrig_service::tls::{ServerTls, TlsFiles};
+use std::fmt::Debug;
 use std::future::Future;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// The clock of a service: the one it is told, or one that starts now.
@@ -26,6 +30,19 @@ fn clock(args: &ServiceArgs) -> RunClock {
     match args.epoch {
         Some(epoch) => RunClock::with_epoch(epoch, args.speed),
         None => RunClock::starting_in(Duration::ZERO, args.speed),
+    }
+}
+
+/// How a service of this name keeps a journal in the file. One of other settings would
+/// decide otherwise on what it was told, so its journal is told apart.
+fn journal(path: &Path, memory: Memory, name: &str, settings: &impl Debug) -> JournalSetup {
+    let mut hasher = DefaultHasher::new();
+    format!("{settings:?}").hash(&mut hasher);
+    JournalSetup {
+        path: path.to_owned(),
+        memory,
+        of: format!("{name} {:016x}", hasher.finish()),
+        ..JournalSetup::default()
     }
 }
 

@@ -7,25 +7,14 @@ use crate::sweep::{self, Engine, Plan, State};
 use crate::versioned::Versioned;
 use crate::words::many;
 use anyhow::{Context as _, Result, anyhow, bail, ensure};
-use clap::{Args, Subcommand};
+use clap::Subcommand;
 use gridrig_results::plot;
 use serde_json::json;
 use std::path::PathBuf;
 
-/// `gridrig sweep`
-#[derive(Debug, Args)]
-#[command(after_help = "Example:
-  gridrig sweep plan study.toml --out sweep
-  gridrig sweep run sweep -j 0
-  gridrig sweep merge sweep")]
-pub struct SweepArgs {
-    /// What to do.
-    #[command(subcommand)]
-    command: SweepCommand,
-}
-
+/// `gridrig sweep`: what can be done with a sweep.
 #[derive(Debug, Subcommand)]
-enum SweepCommand {
+pub enum SweepCommand {
     /// Write the plan of a study: a scenario for each point of its axes
     #[command(after_help = "Example:
   gridrig sweep plan study.toml --out sweep
@@ -121,8 +110,8 @@ parallel coordinates, and the Pareto front of the first two figures.")]
 }
 
 /// Plans, runs, looks at and merges sweeps.
-pub(super) fn sweep(args: &SweepArgs) -> Result<(), Failure> {
-    match &args.command {
+pub(super) fn sweep(command: &SweepCommand) -> Result<(), Failure> {
+    match command {
         SweepCommand::Plan { study, out } => {
             let (plan, is_there) = sweep::make(study, out)?;
             let took = plot::seconds(plan.predicted_s());
@@ -179,8 +168,7 @@ pub(super) fn sweep(args: &SweepArgs) -> Result<(), Failure> {
 /// The slice of this task of an array, by the variables that engines set.
 fn of_task(slices: Option<usize>, variable: impl Fn(&str) -> Option<String>) -> Result<CellNumber> {
     let number = |name: &str| -> Result<Option<usize>> {
-        let number = variable(name).map(|text| text.parse());
-        let number = number.transpose();
+        let number = variable(name).map(|text| text.parse()).transpose();
         number.with_context(|| format!("{name}: expected a number"))
     };
     let slurm = |end: &str| number(&format!("SLURM_ARRAY_TASK_{end}"));

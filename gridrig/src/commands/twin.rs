@@ -15,7 +15,7 @@ use gridrig_tracelab::load::{Loaded, load};
 use gridrig_tracelab::spec::{SizeFrom, TraceWindow};
 use gridrig_tracelab::twin::{self, Breakdown, Fit, Options, Twin};
 use std::fmt::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// `gridrig twin`
 #[derive(Debug, Args)]
@@ -61,19 +61,13 @@ pub(super) fn twin(args: &TwinArgs) -> Result<(), Failure> {
         discipline: args.discipline,
         window: args.window,
     };
-    let (loaded, twin) = of(&args.log, &options)?;
+    let loaded = load(&args.log, SizeFrom::Allocated).map_err(Failure::input)?;
+    let twin = twin::twin(&loaded, &options).map_err(Failure::input)?;
     if let Some(out) = &args.out {
         let written = std::fs::write(out, csv(&loaded, &twin));
         written.with_context(|| format!("{}: expected a file to write", out.display()))?;
     }
     answer(args.json, &Versioned::from(&twin), |_| text(&twin))
-}
-
-/// The log of a site, and its twin.
-pub(super) fn of(log: &Path, options: &Options) -> Result<(Loaded, Twin), Failure> {
-    let loaded = load(log, SizeFrom::Allocated).map_err(Failure::input)?;
-    let twin = twin::twin(&loaded, options).map_err(Failure::input)?;
-    Ok((loaded, twin))
 }
 
 fn csv(loaded: &Loaded, twin: &Twin) -> String {

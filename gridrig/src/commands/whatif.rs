@@ -176,15 +176,12 @@ fn twin_of(
     };
     let twin = twin(log, &options).map_err(Failure::input)?;
     if twin.grade >= Grade::Rough {
+        let is_poor = twin.grade == Grade::Poor;
+        let how = if is_poor { "poorly" } else { "roughly" };
         let path = log.file.as_str();
         warnings.push(format!(
-            "{name}: what follows is about a model that reproduces its waits {}; gridrig twin \
-             {path} says what is not modelled",
-            if twin.grade == Grade::Poor {
-                "poorly"
-            } else {
-                "roughly"
-            }
+            "{name}: what follows is about a model that reproduces its waits {how}; gridrig twin \
+             {path} says what is not modelled"
         ));
     }
     Ok(Some(twin))

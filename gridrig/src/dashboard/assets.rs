@@ -4,7 +4,7 @@ use super::layout::{parts_of, problem};
 use crate::words::hex;
 use axum::Router;
 use axum::extract::Path;
-use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use rust_embed::RustEmbed;
@@ -26,17 +26,15 @@ async fn asset(Path(path): Path<String>, headers: HeaderMap) -> Response {
     let tag = format!("\"{}\"", hex(&file.metadata.sha256_hash()[..12]));
     let known = parts_of(&headers, header::IF_NONE_MATCH, ',')
         .any(|value| value.trim_start_matches("W/") == tag);
-    let mut response = match known {
-        true => StatusCode::NOT_MODIFIED.into_response(),
-        false => file.data.into_owned().into_response(),
-    };
-    let headers = response.headers_mut();
-    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(media(&path)));
-    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
-    if let Ok(tag) = HeaderValue::from_str(&tag) {
-        headers.insert(header::ETAG, tag);
+    let headers = [
+        (header::CONTENT_TYPE, media(&path)),
+        (header::CACHE_CONTROL, "no-cache"),
+        (header::ETAG, &tag),
+    ];
+    match known {
+        true => (StatusCode::NOT_MODIFIED, headers).into_response(),
+        false => (headers, file.data.into_owned()).into_response(),
     }
-    response
 }
 
 fn media(path: &str) -> &'static str {

@@ -129,7 +129,7 @@ impl Control {
             }
             Err(failure) => {
                 watch.refuse(&order.scenario);
-                watch.end("failed", Some(words(&failure)));
+                watch.end("failed", Some(failure.why()));
             }
         }
     }
@@ -218,15 +218,6 @@ fn options(runs: &Path, force: bool, watch: Option<&Arc<Watch>>) -> RunOptions {
     }
 }
 
-/// A failure as a sentence.
-fn words(failure: &Failure) -> String {
-    match failure {
-        Failure::Input(error) | Failure::Run(error) => format!("{error:#}"),
-        Failure::Threshold => "a threshold was missed".to_owned(),
-        Failure::Interrupted => "interrupted".to_owned(),
-    }
-}
-
 pub(super) fn routes() -> Router<Shared> {
     Router::new()
         .route("/api/control", get(list))
@@ -277,12 +268,8 @@ fn mistake(file: &str, message: String) -> Response {
     let mut document = json!(Problem::new(422, "bad-scenario", message));
     document["line"] = json!(line);
     let media = [(header::CONTENT_TYPE, "application/problem+json")];
-    (
-        StatusCode::UNPROCESSABLE_ENTITY,
-        media,
-        document.to_string(),
-    )
-        .into_response()
+    let status = StatusCode::UNPROCESSABLE_ENTITY;
+    (status, media, document.to_string()).into_response()
 }
 
 /// What `gridrig check` says of a draft.
@@ -317,19 +304,16 @@ fn accepted(id: u64) -> Response {
 
 async fn start(State(dashboard): State<Shared>, body: Body<Draft>) -> Result<Response> {
     let draft = read(body)?;
-    let file = draft.file.clone();
     let started = work(&dashboard, move |dashboard| {
         let scenario = match scenarios::parse(dashboard, &draft) {
             Ok(scenario) => scenario,
-            Err(message) => return Ok(Err(message)),
+            Err(message) => return Ok(mistake(&draft.file, message)),
         };
         let taken = runner::refuse(&scenario, &options(&dashboard.runs, draft.force, None));
         taken.map_err(|error| Problem::new(409, "runs-exist", format!("{error:#}")))?;
-        Ok(Ok(dashboard.control.start(scenario, draft.force)?))
+        Ok(accepted(dashboard.control.start(scenario, draft.force)?))
     });
-    Ok(started
-        .await?
-        .map_or_else(|message| mistake(&file, message), accepted))
+    Ok(started.await?)
 }
 
 #[derive(Deserialize)]

@@ -1,8 +1,8 @@
 //! What all pages have in common.
 
 use askama::Template;
-use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
-use axum::response::{IntoResponse, Response};
+use axum::http::{HeaderMap, HeaderName, StatusCode};
+use axum::response::{Html, IntoResponse, Response};
 use gridrig_protocol::rest::Problem;
 use gridrig_service::http::ProblemResponse;
 
@@ -59,10 +59,7 @@ pub(super) fn page(template: &impl Template) -> Response {
 /// A template as an answer with this status.
 pub(super) fn page_with(status: StatusCode, template: &impl Template) -> Response {
     match template.render() {
-        Ok(html) => {
-            let media = HeaderValue::from_static("text/html; charset=utf-8");
-            (status, [(header::CONTENT_TYPE, media)], html).into_response()
-        }
+        Ok(html) => (status, Html(html)).into_response(),
         Err(error) => {
             tracing::error!(%error, "a page could not be made");
             problem(500, "no-page", "the page could not be made")
@@ -80,9 +77,8 @@ struct Message<'a> {
 
 /// A page that only says something, such as that there is no such page.
 pub(super) fn message(status: StatusCode, tab: Tab, title: &str, text: &str) -> Response {
-    let layout = Layout::new(tab);
     let message = Message {
-        layout,
+        layout: Layout::new(tab),
         title,
         text,
     };

@@ -27,11 +27,12 @@ use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use axum::{Extension, Router};
-use futures_util::{StreamExt as _, stream};
+use futures_util::{Stream, StreamExt as _, stream};
 use gridrig_core::ids::JobId;
 use gridrig_protocol::rest::Problem;
 use gridrig_results::rundir::DecisionDoc;
 use gridrig_service::http::{Life, Result};
+use hub::Reader;
 use serde::Deserialize;
 use serde_json::Value;
 use std::convert::Infallible;
@@ -42,6 +43,10 @@ use std::time::{Duration, Instant};
 const PATIENCE: Duration = Duration::from_secs(20);
 /// Time between signs of life on a stream without news.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
+
+/// No stream lasts longer, whoever reads it and however slowly. The page comes again by
+/// itself and is given the whole state.
+const LONGEST: Duration = Duration::from_secs(3600);
 
 /// Time on the wall, for progress that people look at; nothing that a run
 /// reports depends on it.
@@ -122,14 +127,24 @@ async fn events(
         let detail = "too many pages follow this dashboard (expected at most 64)";
         Problem::new(503, "too-many-readers", detail)
     })?;
+    let alive = KeepAlive::new().interval(KEEP_ALIVE);
+    let news = news(reader, life, LONGEST);
+    Ok(Sse::new(news).keep_alive(alive).into_response())
+}
+
+/// What a reader is told until the dashboard ends, for so long at most.
+fn news(
+    reader: Reader,
+    life: Life,
+    longest: Duration,
+) -> impl Stream<Item = Result<Event, Infallible>> {
     let news = stream::unfold(reader, |mut reader| async {
         let news = reader.next().await?;
         let event = Event::default().event(news.kind).data(&*news.json);
         Some((Ok::<_, Infallible>(event), reader))
     });
-    let news = news.take_until(Box::pin(async move { life.ended().await }));
-    let alive = KeepAlive::new().interval(KEEP_ALIVE);
-    Ok(Sse::new(news).keep_alive(alive).into_response())
+    let over = async move { tokio::time::timeout(longest, life.ended()).await };
+    news.take_until(Box::pin(over))
 }
 
 /// Reads of a finished run on a thread that may take its time.
@@ -226,5 +241,21 @@ async fn life(dashboard: &Shared, job: JobId, run: Option<String>) -> Result<Opt
         Ok(Ok(life)) => Ok(life),
         Ok(Err(_)) => Err(not_kept().into()),
         Err(_) => Err(busy().into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_stream_ends_by_itself_after_its_longest_time() {
+        let hub = Arc::new(Hub::default());
+        let reader = hub.reader().expect("a place");
+        let life = Life::until(std::future::pending());
+        let told = news(reader, life, Duration::from_millis(50)).count();
+        let told = tokio::time::timeout(Duration::from_secs(60), told).await;
+        // The state, and no news: nothing goes on.
+        assert_eq!(told.expect("the end"), 1);
     }
 }

@@ -18,6 +18,7 @@ use axum::response::{IntoResponse, Response};
 use gridrig_protocol::rest::{Problem, Result};
 use gridrig_results::catalogue::{Catalogue, CatalogueError, RunEntry, State};
 use gridrig_results::compare::said;
+use gridrig_results::plot::integer as count;
 use parking_lot::Mutex;
 use std::collections::VecDeque;
 use std::path::PathBuf;
@@ -141,17 +142,16 @@ impl<T> Kept<T> {
         make: impl FnOnce() -> Result<T>,
         mut stays: impl FnMut(&T) -> bool,
     ) -> Result<Arc<T>> {
-        let kept = || self.0.lock();
-        let known = |kept: &VecDeque<(String, _)>| kept.iter().position(|(own, _)| *own == key);
-        let mut all = kept();
-        if let Some(found) = known(&all).and_then(|at| all.remove(at)) {
+        let mut all = self.0.lock();
+        let known = all.iter().position(|(own, _)| *own == key);
+        if let Some(found) = known.and_then(|at| all.remove(at)) {
             let made = Arc::clone(&found.1);
             all.push_front(found);
             return Ok(made);
         }
         drop(all);
         let made = Arc::new(make()?);
-        let mut all = kept();
+        let mut all = self.0.lock();
         all.push_front((key, Arc::clone(&made)));
         all.retain(|(_, made)| stays(made));
         Ok(made)
@@ -172,8 +172,7 @@ pub(super) async fn work<T: Send + 'static>(
         let _permit = permit;
         job(&own)
     });
-    let done = done.await;
-    done.map_err(|error| {
+    done.await.map_err(|error| {
         tracing::error!(%error, "a page could not be made");
         failed()
     })?
@@ -191,11 +190,11 @@ struct Chosen {
     generation: u64,
 }
 
-/// Address and name of each run that goes on, whoever has started it.
+/// Address and name of each run in real time that goes on, whoever has started it.
 pub(super) fn going_on(dashboard: &Dashboard) -> Result<Vec<(String, String)>> {
     dashboard.with_catalogue(|opened| {
         let all = opened.catalogue.runs()?.into_iter();
-        let running = all.filter(|run| run.state == State::Running);
+        let running = all.filter(|run| run.state == State::Running && run.clock == "real");
         Ok(running
             .map(|run| (format!("/live/{}", query::encoded(&run.path)), run.path))
             .collect())
@@ -208,8 +207,7 @@ impl Dashboard {
         &self,
         ask: impl FnOnce(&mut Opened) -> Result<T, CatalogueError>,
     ) -> Result<T> {
-        let slot = self.pages.catalogue.lock();
-        let mut slot = slot;
+        let mut slot = self.pages.catalogue.lock();
         let opened = || {
             // Runs that are started from the page go there. Where it cannot be
             // made, opening it says why.
@@ -268,9 +266,4 @@ fn figure(value: Option<f64>) -> String {
 /// A share as per cent.
 fn share(value: Option<f64>) -> String {
     gridrig_results::plot::percent(value.unwrap_or(f64::NAN))
-}
-
-/// A count, grouped by commas.
-fn count(value: u64) -> String {
-    gridrig_results::plot::integer(value)
 }

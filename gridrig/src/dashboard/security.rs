@@ -61,12 +61,9 @@ impl Access {
         match bare.parse::<IpAddr>() {
             Ok(ip) if self.address.ip().is_loopback() => ip.is_loopback(),
             Ok(_) => true,
-            Err(_) => name == "localhost" || (self.open() && name == http::machine_name()),
+            Err(_) if name == "localhost" => true,
+            Err(_) => !self.address.ip().is_loopback() && name == http::machine_name(),
         }
-    }
-
-    fn open(&self) -> bool {
-        !self.address.ip().is_loopback()
     }
 
     /// Whether this is the token. Digests of equal length are compared to
@@ -80,16 +77,11 @@ impl Access {
 
     fn is_known(&self, headers: &HeaderMap) -> bool {
         let name = self.cookie();
-        let bearer = headers
-            .get(header::AUTHORIZATION)
-            .and_then(|value| value.to_str().ok())
-            .and_then(|value| value.strip_prefix("Bearer "));
+        let bearer = headers.get(header::AUTHORIZATION);
+        let bearer = bearer.and_then(|value| value.to_str().ok()?.strip_prefix("Bearer "));
         let cookie = layout::parts_of(headers, header::COOKIE, ';')
             .find_map(|pair| pair.strip_prefix(&*name)?.strip_prefix('='));
-        [bearer, cookie]
-            .into_iter()
-            .flatten()
-            .any(|t| self.is_token(t))
+        bearer.into_iter().chain(cookie).any(|t| self.is_token(t))
     }
 }
 
@@ -109,11 +101,7 @@ pub(super) async fn guard(
 
 fn refuse(access: &Access, request: &Request) -> Option<Response> {
     let headers = request.headers();
-    let text = |name| {
-        headers
-            .get(name)
-            .map(|value: &HeaderValue| value.to_str().unwrap_or(""))
-    };
+    let text = |name: HeaderName| Some(headers.get(name)?.to_str().unwrap_or(""));
     let host = text(header::HOST).unwrap_or("");
     if !access.host_allowed(host) {
         let detail = "the Host of the request is none of this dashboard's names (expected its \

@@ -2,7 +2,7 @@
 //! once and kept where only that user can read it.
 
 use crate::words::hex;
-use anyhow::{Context as _, bail};
+use anyhow::{Context as _, bail, ensure};
 use rustix::process::geteuid;
 use std::fmt::Display;
 use std::fs::{DirBuilder, File, Metadata, OpenOptions, symlink_metadata};
@@ -56,31 +56,27 @@ fn kept(folder: &Path, file: &Path) -> anyhow::Result<String> {
         let path = path.display();
         format!("{path}: the token cannot be kept there (GRIDRIG_TOKEN needs no file)")
     };
+    let refuse_others = |path: &Path, is: fn(&Metadata) -> bool, what: &str| {
+        let found = symlink_metadata(path).with_context(|| failed(path))?;
+        let ours = found.uid() == geteuid().as_raw() && found.mode() & 0o077 == 0;
+        ensure!(is(&found) && ours, "{}: expected a {what}", path.display());
+        anyhow::Ok(())
+    };
     let mut folders = DirBuilder::new();
     let made = folders.recursive(true).mode(0o700).create(folder);
     made.with_context(|| failed(folder))?;
-    let found = symlink_metadata(folder).with_context(|| failed(folder))?;
-    if !(found.is_dir() && ours(&found)) {
-        let folder = folder.display();
-        bail!("{folder}: expected a directory that is yours and has mode 700");
-    }
+    let what = "directory that is yours and has mode 700";
+    refuse_others(folder, Metadata::is_dir, what)?;
     if symlink_metadata(file).is_err_and(|e| e.kind() == io::ErrorKind::NotFound) {
         make(file).with_context(|| failed(file))?;
     }
-    let found = symlink_metadata(file).with_context(|| failed(file))?;
-    if !(found.is_file() && ours(&found)) {
-        let file = file.display();
-        bail!("{file}: expected a file that is yours and has mode 600");
-    }
+    let what = "file that is yours and has mode 600";
+    refuse_others(file, Metadata::is_file, what)?;
     let mut text = String::new();
     File::open(file)
         .and_then(|open| open.take(LARGEST).read_to_string(&mut text))
         .with_context(|| failed(file))?;
     fitting(text.trim_end(), file.display())
-}
-
-fn ours(found: &Metadata) -> bool {
-    found.uid() == geteuid().as_raw() && found.mode() & 0o077 == 0
 }
 
 /// A new token under this name, whole or not at all. Where another process was
@@ -91,11 +87,8 @@ fn make(file: &Path) -> io::Result<()> {
     File::open("/dev/urandom")?.read_exact(&mut bytes)?;
     let partial = file.with_extension(format!("{}.partial", std::process::id()));
     let mut options = OpenOptions::new();
-    let mut open = options
-        .write(true)
-        .create_new(true)
-        .mode(0o600)
-        .open(&partial)?;
+    options.write(true).create_new(true).mode(0o600);
+    let mut open = options.open(&partial)?;
     let written = writeln!(open, "{}", hex(bytes))
         .and_then(|()| open.sync_all())
         .and_then(|()| std::fs::hard_link(&partial, file));

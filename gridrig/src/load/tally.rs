@@ -142,12 +142,10 @@ impl Spread {
         let max = self.longest.as_secs_f64();
         // A histogram rounds up.
         let quantile = |q| seconds(self.times.quantile(q)).min(max);
-        let (p50, p99) = (quantile(0.5), quantile(0.99));
-        let mean = seconds(self.times.mean());
         Times {
-            mean,
-            p50,
-            p99,
+            mean: seconds(self.times.mean()),
+            p50: quantile(0.5),
+            p99: quantile(0.99),
             max,
         }
     }

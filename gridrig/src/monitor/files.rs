@@ -31,11 +31,7 @@ pub(crate) fn document() -> Value {
             "services": metric.services,
         })
     });
-    let labels: serde_json::Map<String, Value> = SERVICE_LABELS
-        .iter()
-        .map(|(name, about)| ((*name).to_owned(), json!(about)))
-        .collect();
-    json!({ "metrics": metrics, "service_labels": labels })
+    json!({ "metrics": metrics, "service_labels": Value::from_iter(SERVICE_LABELS) })
 }
 
 /// Every metric, as Markdown.

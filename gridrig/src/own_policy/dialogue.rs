@@ -76,13 +76,12 @@ impl Dialogue {
     ) -> Result<Self, Failure> {
         let carriers = (0..count).map(|_| Carrier::start(own, seed));
         let carriers = carriers.collect::<Result<_, _>>();
+        let time = own.decision_time;
         Ok(Dialogue {
             run: Arc::clone(run),
             carriers: carriers.with_context(|| name.clone())?,
             name,
-            decision_time: own
-                .decision_time
-                .map_or(Some(SimDuration::ZERO), |it| it.0.0),
+            decision_time: time.map_or(Some(SimDuration::ZERO), |it| it.0.0),
             last: SimDuration::ZERO,
         })
     }
@@ -98,24 +97,17 @@ impl Dialogue {
         hello: &impl Serialize,
         (protocol, columns): (&str, &[&str]),
     ) -> Result<Vec<bool>, Failure> {
-        let greeted = self.greeted(hello, (protocol, columns));
-        greeted.map_err(|why| Failure::Run(anyhow!(why)))
-    }
-
-    fn greeted(
-        &mut self,
-        hello: &impl Serialize,
-        (protocol, columns): (&str, &[&str]),
-    ) -> Result<Vec<bool>, String> {
+        let failed = |why: String| Failure::Run(anyhow!(why));
         let expected = format!(
             "{{\"protocol\":\"{protocol}\"}}, with \"columns\" out of {} if not all are wanted",
             columns.join(", ")
         );
-        let (answer, exchange) = self.ask::<HelloAnswer>(hello, &expected)?;
+        let asked = self.ask::<HelloAnswer>(hello, &expected);
+        let (answer, exchange) = asked.map_err(failed)?;
         let wanted = answer.columns.as_ref();
         let mut all = wanted.into_iter().flatten();
         if answer.protocol != protocol || all.any(|it| !columns.contains(&it.as_str())) {
-            return Err(self.refused("", &exchange, &expected));
+            return Err(failed(self.refused("", &exchange, &expected)));
         }
         let wants = |name: &&str| wanted.is_none_or(|all| all.iter().any(|it| it == name));
         Ok(columns.iter().map(wants).collect())
@@ -204,8 +196,6 @@ fn shown(line: &str) -> String {
     if shown.len() < line.len() {
         shown.push_str("...");
     }
-    format!(
-        "`{}`",
-        shown.escape_debug().to_string().replace("\\\"", "\"")
-    )
+    let shown = shown.escape_debug().to_string().replace("\\\"", "\"");
+    format!("`{shown}`")
 }

@@ -1,7 +1,7 @@
 //! A scheduling discipline of the user's own.
 
 use super::dialogue::Dialogue;
-use super::lua::Told;
+use super::lua::told;
 use super::wire::{self, PassAnswer, Runs, Waits};
 use super::{IDLE_CYCLES, OwnRun};
 use crate::exit::Failure;
@@ -78,18 +78,13 @@ impl Scheduler {
     fn answer(&mut self, outlook: &Outlook<'_>) -> Result<PassAnswer, String> {
         self.pass += 1;
         if let Some(scripts) = self.dialogue.scripts() {
-            let told = Told {
-                number: self.pass,
-                outlook,
-                running: self.running,
-                started: &self.started,
-            };
+            let (now, started) = ((self.pass, self.running), &self.started);
             let begin = Instant::now();
-            let answers = scripts.into_iter().map(|script| script.pass(&told));
-            let answers: Result<Vec<PassAnswer>, String> = answers.collect();
+            let answers = scripts.into_iter().map(|it| it.pass(outlook, now, started));
+            let answers: mlua::Result<Vec<PassAnswer>> = answers.collect();
             self.started.clear();
             self.dialogue.note(begin);
-            let mut answers = answers.map_err(|why| self.wrong(&why, outlook))?;
+            let mut answers = answers.map_err(|why| self.wrong(&told(&why), outlook))?;
             let answer = answers.swap_remove(0);
             return match answers.first().is_none_or(|other| *other == answer) {
                 true => Ok(answer),

@@ -1,6 +1,6 @@
 //! A program in Lua: without files, processes or network, and bounded.
 
-use super::wire::{self, HelloAnswer, PassAnswer};
+use super::wire::{self, PassAnswer};
 use gridrig_core::discipline::Outlook;
 use gridrig_core::ids::JobId;
 use gridrig_core::plan::Waiting;
@@ -108,16 +108,6 @@ end
 string.dump = nil
 "#;
 
-/// What a discipline is told in a pass.
-pub(super) struct Told<'a, 'o> {
-    pub number: u64,
-    pub outlook: &'a Outlook<'o>,
-    /// Whether it wants to know who runs.
-    pub running: bool,
-    /// Which of those that waited in the last pass have started since.
-    pub started: &'a [u64],
-}
-
 /// A program in Lua.
 pub struct Script {
     lua: Lua,
@@ -210,11 +200,9 @@ impl Script {
             lua.globals().set("print", print)?;
 
             let own = Sha256::digest(who.as_bytes());
-            let own = own[..8]
-                .iter()
-                .fold(0_u64, |sum, byte| sum << 8 | u64::from(*byte));
+            let own = own.first_chunk().map_or(0, |own| i64::from_be_bytes(*own));
             let random: Function = lua.globals().get::<Table>("math")?.get("randomseed")?;
-            random.call::<()>((seed.cast_signed(), own.cast_signed()))?;
+            random.call::<()>((seed.cast_signed(), own))?;
             let lists: Function = lua.globals().get("lists")?;
             let (wait, waits_no_more, run, runs_no_more, pass) = lists.call(())?;
             lua.globals().set("lists", mlua::Value::Nil)?;
@@ -249,10 +237,9 @@ impl Script {
 
     fn greet(&mut self, hello: &Value) -> mlua::Result<Value> {
         let protocol = hello["protocol"].as_str().unwrap_or_default();
-        let asked = if protocol == wire::POLICY {
-            "choose"
-        } else {
-            "schedule"
+        let asked = match protocol {
+            wire::POLICY => "choose",
+            _ => "schedule",
         };
         let globals = self.lua.globals();
         globals.set("hello", lua_of(&self.lua, hello)?)?;
@@ -264,11 +251,7 @@ impl Script {
         let none = || mlua::Error::runtime(format!("{}: there is no function {asked}", self.name));
         self.answer = Some(function.ok_or_else(none)?);
         let columns: Option<Vec<String>> = globals.get("columns")?;
-        let answer = HelloAnswer {
-            protocol: protocol.to_owned(),
-            columns,
-        };
-        Ok(json!(answer))
+        Ok(json!({ "protocol": protocol, "columns": columns }))
     }
 
     fn choose(&self, choose: &Function, cycle: &Value) -> mlua::Result<Value> {
@@ -277,24 +260,18 @@ impl Script {
         Ok(json!({ "answers": answers }))
     }
 
-    /// What it does in a pass.
+    /// What it does in the pass of this number, in which it is told who runs if it wants to
+    /// know; `started` are those that waited in the last pass and have started since.
     ///
     /// # Errors
     /// Why it does nothing.
-    pub fn pass(&mut self, told_now: &Told<'_, '_>) -> Result<PassAnswer, String> {
-        self.counted.store(0, Ordering::Relaxed);
-        self.schedule(told_now).map_err(|why| told(&why))
-    }
-
-    fn schedule(
+    pub fn pass(
         &mut self,
-        Told {
-            number,
-            outlook,
-            running,
-            started,
-        }: &Told<'_, '_>,
+        outlook: &Outlook<'_>,
+        (number, running): (u64, bool),
+        started: &[u64],
     ) -> mlua::Result<PassAnswer> {
+        self.counted.store(0, Ordering::Relaxed);
         let backlog = outlook.backlog;
         let key = |job: &Waiting| (job.arrival, job.demand.length);
         let fields = |job: &Waiting| {
@@ -303,7 +280,7 @@ impl Script {
         };
         // Mostly some have started, of those that were named last, and others have come.
         let waiting = &mut self.waiting;
-        for arrival in *started {
+        for arrival in started {
             let at = waiting.keys.binary_search_by_key(arrival, |known| known.0);
             at.map_or(Ok(()), |at| waiting.remove(at))?;
         }
@@ -316,7 +293,7 @@ impl Script {
             let now = backlog.waiting_from(0);
             waiting.update(now.map(|job| (key(job), fields(job))))?;
         }
-        if *running {
+        if running {
             let runs = outlook.calendar.running();
             let runs = runs.map(|((end, job), processors)| {
                 ((end, job), (job.0, processors, end.as_secs_f64()))
@@ -325,7 +302,7 @@ impl Script {
         }
         let schedule = self.answer.as_ref().expect("it was greeted");
         let (now_s, free) = (outlook.now.as_secs_f64(), outlook.nodes.free_processors());
-        let asked = (schedule, *number, now_s, free, *running);
+        let asked = (schedule, number, now_s, free, running);
         let (start, wakeup_s): (Vec<u32>, Option<f64>) = self.pass.call(asked)?;
         Ok(PassAnswer { start, wakeup_s })
     }
@@ -366,7 +343,7 @@ fn answer(answer: &mlua::Value) -> mlua::Result<Value> {
 }
 
 /// What went wrong, without the way there.
-fn told(why: &mlua::Error) -> String {
+pub(super) fn told(why: &mlua::Error) -> String {
     let text = why.to_string();
     let text = text.split("\nstack traceback").next().unwrap_or_default();
     text.trim().replace('\n', ": ")

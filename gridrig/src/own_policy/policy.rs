@@ -52,12 +52,11 @@ impl Asker {
         };
         let wanted = dialogue.greet(&hello, (wire::POLICY, &names_of_columns))?;
         let columns = wire::COLUMNS.into_iter().zip(wanted);
+        let columns = columns.filter_map(|(column, wanted)| wanted.then_some(column));
         Ok(Asker {
             dialogue,
             candidates: names,
-            columns: columns
-                .filter_map(|(column, wanted)| wanted.then_some(column))
-                .collect(),
+            columns: columns.collect(),
             cycle: 0,
             idle: 0,
             ended: Vec::new(),
@@ -90,36 +89,28 @@ impl Asker {
              request, \"hold\", {{\"reject\":\"why\"}}",
             queue.len()
         );
-        let (answer, exchange) = self
-            .dialogue
-            .ask::<wire::CycleAnswer>(&message, &expected)?;
-        if answer.answers.len() != queue.len() {
-            let why = format!("it gave {} answers", answer.answers.len());
-            return Err(self.dialogue.refused(&why, &exchange, &expected));
+        let asked = self.dialogue.ask::<wire::CycleAnswer>(&message, &expected);
+        let (wire::CycleAnswer { answers }, exchange) = asked?;
+        let refused = |why: &str, expected: &str| self.dialogue.refused(why, &exchange, expected);
+        if answers.len() != queue.len() {
+            let why = format!("it gave {} answers", answers.len());
+            return Err(refused(&why, &expected));
         }
-        let pairs = answer.answers.iter().zip(queue).enumerate();
-        let choices: Result<Vec<Choice>, String> = pairs
-            .map(|(index, (answer, queued))| {
-                let choice = self.choice(answer, &queued.possible);
-                choice.ok_or_else(|| {
-                    let why = format!(
-                        "its answer {} is no candidate of job {}",
-                        index + 1,
-                        queued.request.id.0
-                    );
-                    self.dialogue.refused(&why, &exchange, &expected)
-                })
-            })
-            .collect();
+        let pairs = (1..).zip(&answers).zip(queue);
+        let choices = pairs.map(|((number, answer), queued)| {
+            let job = queued.request.id.0;
+            let why = || format!("its answer {number} is no candidate of job {job}");
+            let choice = self.choice(answer, &queued.possible);
+            choice.ok_or_else(|| refused(&why(), &expected))
+        });
+        let choices: Result<Vec<Choice>, String> = choices.collect();
         let idle = |it: &Candidate| it.queued[0].numerator <= 0 && it.utilization[0].numerator <= 0;
         let holds = |choices: &[Choice]| choices.iter().all(|it| *it == Choice::Hold);
         let waits = choices.as_deref().is_ok_and(holds) && view.candidates.iter().all(idle);
         self.idle = if waits { self.idle + 1 } else { 0 };
         if self.idle == IDLE_CYCLES {
             let why = format!("it has held all jobs in {IDLE_CYCLES} cycles while nothing ran");
-            return Err(self
-                .dialogue
-                .refused(&why, &exchange, "a candidate for one of them"));
+            return Err(refused(&why, "a candidate for one of them"));
         }
         choices
     }
@@ -180,9 +171,7 @@ impl Policy for Asker {
             }
             choice => choice.unwrap_or(Choice::Hold),
         };
-        let all = queue
-            .iter()
-            .map(|queued| (queued.request.id, choice(queued)));
+        let all = queue.iter().map(|it| (it.request.id, choice(it)));
         self.choices = all.collect();
     }
 

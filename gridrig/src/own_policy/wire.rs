@@ -84,19 +84,17 @@ impl Known {
     /// A cluster.
     pub fn cluster(cluster: &GridCluster) -> Self {
         let GridCluster { name, config, .. } = cluster;
-        let groups = config.resources.groups().iter();
+        let nodes = config.resources.groups().iter().map(|group| Nodes {
+            count: group.count,
+            processors: group.cpu_count,
+            speed: group.speed.as_f64(),
+        });
         Known {
             name: name.clone(),
             kind: "cluster",
             processors: config.resources.processors().into(),
             clusters: Vec::new(),
-            nodes: groups
-                .map(|group| Nodes {
-                    count: group.count,
-                    processors: group.cpu_count,
-                    speed: group.speed.as_f64(),
-                })
-                .collect(),
+            nodes: nodes.collect(),
         }
     }
 
@@ -213,6 +211,7 @@ struct Part {
 impl From<&Component> for Part {
     fn from(component: &Component) -> Self {
         let wants = &component.requirements;
+        let generic = wants.generic.iter();
         Part {
             processors: component.processors,
             architecture: wants.architecture.as_deref().map(str::to_owned),
@@ -221,11 +220,7 @@ impl From<&Component> for Part {
             disk_mib: wants.disk_mib,
             speed: wants.speed_millionths as f64 / 1e6,
             most_per_node: wants.most_per_node,
-            generic_resources: wants
-                .generic
-                .iter()
-                .map(|(n, c)| (n.to_string(), c))
-                .collect(),
+            generic_resources: generic.map(|(n, c)| (n.to_string(), c)).collect(),
         }
     }
 }
@@ -237,10 +232,8 @@ fn is_zero(number: &u64) -> bool {
 impl From<&Queued<'_>> for Request {
     fn from(queued: &Queued<'_>) -> Self {
         let request = &queued.request;
-        let plain = request
-            .components
-            .only()
-            .is_some_and(|it| it.requirements.is_any());
+        let only = request.components.only();
+        let plain = only.is_some_and(|it| it.requirements.is_any());
         let components = request.components.iter().filter(|_| !plain);
         Request {
             job: request.id.0,

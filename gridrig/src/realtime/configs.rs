@@ -295,17 +295,13 @@ fn broker_config(
     let as_written = |_: &mut _| Ok::<_, TlsError>(());
     let (said, none) = (&options.protocols, |_: &_| None);
     let links = Links::of(&setup, &peers, said, none, None, as_written);
+    let lrms = (0..).map(ClusterId).zip(urls.lrms.iter().cloned());
+    let is_own = |id: &ClusterId| setup.config.clusters.iter().any(|(own, _)| own == id);
     Ok(broker::Config {
         links: links.with_context(|| not_started(&name))?,
         peer_door: None,
         journal: options.journal(&named("broker", &name)),
-        lrms: match lends {
-            true => (0..)
-                .map(ClusterId)
-                .zip(urls.lrms.iter().cloned())
-                .collect(),
-            false => own_lrms(&setup, &urls.lrms),
-        },
+        lrms: lrms.filter(|(id, _)| lends || is_own(id)).collect(),
         peers,
         setup,
         clock,
@@ -320,12 +316,6 @@ fn broker_config(
         asks: false,
         faults: options.planned.clone(),
     })
-}
-
-fn own_lrms(setup: &BrokerSetup, urls: &[String]) -> BTreeMap<ClusterId, String> {
-    let own = setup.config.clusters.iter();
-    own.filter_map(|(id, _)| Some((*id, urls.get(id.index())?.clone())))
-        .collect()
 }
 
 fn peers(grid: &Grid, setup: &BrokerSetup, urls: &[String]) -> BTreeMap<DomainId, broker::Peer> {

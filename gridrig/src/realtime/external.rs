@@ -2,7 +2,7 @@
 //! jobs, and ended with it.
 
 use super::{RealOptions, Services, workdir};
-use crate::scenario::external::{Access, External, ExternalBroker, Submit, place, places};
+use crate::scenario::external::{Access, ExternalBroker, Submit, place, places};
 use anyhow::{Context as _, Result, anyhow, bail};
 use gridrig_core::grid::Grid;
 use gridrig_core::ids::{ClusterId, DomainId};
@@ -169,14 +169,12 @@ fn values(
     options: &RealOptions,
     services: &Services,
 ) -> BTreeMap<String, String> {
-    let External {
-        policy, directory, ..
-    } = &options.external;
+    let external = &options.external;
     let text = |path: &Path| path.display().to_string();
     let mut values = BTreeMap::from([
         ("dir".to_owned(), text(dir)),
-        ("policy".to_owned(), policy.clone()),
-        ("scenario".to_owned(), text(directory)),
+        ("policy".to_owned(), external.policy.clone()),
+        ("scenario".to_owned(), text(&external.directory)),
         ("clusters".to_owned(), text(&dir.join(CLUSTERS))),
     ]);
     for id in &grid.domains[domain.index()].clusters {

@@ -50,10 +50,12 @@ struct Place {
 struct Machine {
     recorder: Recorder,
     next: u64,
+    /// Events that were forgotten before they were taken in.
+    missed: u64,
     /// The LRMS it is, if it is one.
     cluster: Option<ClusterId>,
-    /// Heard already, and about a job of which nobody knows yet whose it is,
-    /// or after such.
+    /// Taken in and not told yet: of an LRMS also what is about a job of which nobody
+    /// knows yet whose it is, and what came after such.
     waiting: VecDeque<Recorded>,
 }
 
@@ -84,9 +86,14 @@ impl Listener {
         })))
     }
 
-    /// Whether it hears.
-    pub(super) fn is_open(&self) -> bool {
-        self.0.is_some()
+    /// One that hears what this recorder is told.
+    #[cfg(test)]
+    pub(crate) fn hearing(recorder: &Recorder) -> Self {
+        let listener = Listener::open();
+        if let Some(heard) = &listener.0 {
+            heard.machines.lock().all = vec![Machine::of(recorder.clone(), None)];
+        }
+        listener
     }
 
     /// Listens to the services of a run and to whoever submits.
@@ -113,12 +120,8 @@ impl Listener {
                 lrms.capture(&format!("lrms:{}", cluster.name), &heard.exchanges, clock);
             }
         }
-        let machines = recorders.into_iter().map(|(recorder, cluster)| Machine {
-            recorder,
-            next: 0,
-            cluster,
-            waiting: VecDeque::new(),
-        });
+        let recorders = recorders.into_iter();
+        let machines = recorders.map(|(recorder, cluster)| Machine::of(recorder, cluster));
         *heard.machines.lock() = Machines {
             all: machines.collect(),
             elsewhere,
@@ -134,6 +137,23 @@ impl Listener {
         self.0
             .as_ref()
             .map_or(Vec::new(), |heard| heard.machines.lock().events())
+    }
+
+    /// Takes in what there is, for the next call: somebody is about to take it away.
+    pub(super) fn take_in(&self) {
+        if let Some(heard) = &self.0 {
+            let mut machines = heard.machines.lock();
+            machines.all.iter_mut().for_each(Machine::take_in);
+        }
+    }
+
+    /// How many events were forgotten before they could be heard.
+    pub fn missed(&self) -> u64 {
+        let missed = |heard: &Arc<Heard>| {
+            let machines = heard.machines.lock();
+            machines.all.iter().map(|it| it.missed).sum::<u64>()
+        };
+        self.0.as_ref().map_or(0, missed)
     }
 
     /// What was said about a job, oldest first.
@@ -164,6 +184,16 @@ impl Machines {
 }
 
 impl Machine {
+    fn of(recorder: Recorder, cluster: Option<ClusterId>) -> Self {
+        Machine {
+            recorder,
+            next: 0,
+            missed: 0,
+            cluster,
+            waiting: VecDeque::new(),
+        }
+    }
+
     /// The events of an LRMS up to the first about a job of which nobody knows
     /// whose it is, with the names of the workload.
     fn known(
@@ -172,8 +202,7 @@ impl Machine {
         owners: &Owners,
         places: &mut BTreeMap<JobId, Place>,
     ) -> Vec<Recorded> {
-        let rest = self.rest();
-        self.waiting.extend(rest);
+        self.take_in();
         let mut events = Vec::new();
         while let Some(recorded) = self.waiting.pop_front() {
             let Some(local) = recorded.event().job else {
@@ -207,14 +236,19 @@ impl Machine {
     }
 
     fn rest(&mut self) -> Vec<Recorded> {
-        let mut events = Vec::new();
+        self.take_in();
+        self.waiting.drain(..).collect()
+    }
+
+    fn take_in(&mut self) {
         loop {
             let page = self.recorder.page(self.next, PAGE);
+            self.missed += page.first - self.next;
             self.next = page.first + page.events.len() as u64;
             let last = page.events.len() < PAGE;
-            events.extend(page.events);
+            self.waiting.extend(page.events);
             if last {
-                return events;
+                return;
             }
         }
     }
@@ -229,15 +263,6 @@ mod tests {
 
     fn at(seconds: u64) -> SimTime {
         SimTime::from_secs(seconds)
-    }
-
-    fn machine(recorder: &Recorder, cluster: Option<ClusterId>) -> Machine {
-        Machine {
-            recorder: recorder.clone(),
-            next: 0,
-            cluster,
-            waiting: VecDeque::new(),
-        }
     }
 
     /// Names and instants of what is heard.
@@ -258,9 +283,9 @@ mod tests {
         let (first, second) = (ClusterId(0), ClusterId(1));
         let mut machines = Machines {
             all: vec![
-                machine(&client, None),
-                machine(&a, Some(first)),
-                machine(&b, Some(second)),
+                Machine::of(client.clone(), None),
+                Machine::of(a.clone(), Some(first)),
+                Machine::of(b.clone(), Some(second)),
             ],
             elsewhere: Some(Elsewhere {
                 owners: owners.clone(),

@@ -3,6 +3,7 @@
 use super::BrokerLogs;
 use super::configs::Logs;
 use super::grid::Services;
+use crate::runner::Gap;
 use crate::words::list;
 use gridrig_core::decision::About;
 use gridrig_core::event::{Event, EventKind, EventSink, MessageKind};
@@ -51,7 +52,7 @@ pub(super) struct Known {
 }
 
 /// What a real-time run leaves behind.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct RealOutcome {
     /// Everything that happened, in order.
     pub log: EventLog,
@@ -74,6 +75,8 @@ pub struct RealOutcome {
     pub external: Option<(Correlation, Unseen)>,
     /// Whether `shutdown` ended the run.
     pub interrupted: bool,
+    /// When the machine was suspended.
+    pub suspended: Vec<Gap>,
     /// Which services were restarted, in words.
     pub restarted: Option<String>,
     /// Why the run did not go on, where it was broken off and cannot.
@@ -97,11 +100,7 @@ pub(super) fn collect(
     let mut decisions = std::mem::take(&mut logs.decisions);
     decisions.retain(|(_, decision)| decision.job.index() < known.jobs);
     decisions.sort_by_key(|(at, _)| *at);
-    let Gathered {
-        logs,
-        foreign,
-        correlation,
-    } = gather(logs, recorder, &played, known);
+    let (logs, foreign, correlation) = gather(logs, recorder, &played, known);
     let merged = merge(logs);
     let mut log = EventLog::default();
     replay(&merged, &mut log);
@@ -151,23 +150,19 @@ pub(super) fn collect(
         foreign,
         external: correlation.map(|correlation| (correlation, played.unseen)),
         interrupted: played.interrupted,
-        restarted: None,
-        cut: Vec::new(),
-        broke_off: false,
         faults,
-        said: None,
+        ..RealOutcome::default()
     }
 }
 
-/// The logs of a run.
-struct Gathered {
-    /// The client's first, which is the cause of all others.
-    logs: Vec<Vec<Recorded>>,
-    foreign: usize,
-    correlation: Option<Correlation>,
-}
-
-fn gather(of: Logs, recorder: &Recorder, played: &Played, known: &Known) -> Gathered {
+/// The logs of a run, the client's first, which is the cause of all others; how many jobs of
+/// others are in them; and whose the jobs are, where brokers are not ours.
+fn gather(
+    of: Logs,
+    recorder: &Recorder,
+    played: &Played,
+    known: &Known,
+) -> (Vec<Vec<Recorded>>, usize, Option<Correlation>) {
     let (of_brokers, mut of_lrms) = (of.brokers, of.lrms);
     let correlation = known
         .is_external
@@ -190,11 +185,7 @@ fn gather(of: Logs, recorder: &Recorder, played: &Played, known: &Known) -> Gath
         });
     }
     let found = correlation.as_ref().map(Correlation::foreign);
-    Gathered {
-        logs,
-        foreign: found.unwrap_or(foreign.len()),
-        correlation,
-    }
+    (logs, found.unwrap_or(foreign.len()), correlation)
 }
 
 fn exchanged(
@@ -206,11 +197,7 @@ fn exchanged(
         logged: log.messages(kind),
         received: services.received(kind),
         undelivered: services.undelivered(kind)
-            + if kind == MessageKind::Submit {
-                unsubmitted
-            } else {
-                0
-            },
+            + u64::from(kind == MessageKind::Submit) * unsubmitted,
     };
     MessageKind::ALL
         .into_iter()

@@ -6,6 +6,7 @@
 //! What has happened is read from the journals in the end.
 
 use super::configs::{Door, Urls, names, not_started};
+use super::suspended::Suspensions;
 use super::{Journals, RealOptions, RealOutcome, outcome};
 use crate::words::list;
 use anyhow::{Context as _, bail};
@@ -24,7 +25,7 @@ use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 use tokio::process::{Child, Command};
-use tokio::sync::{mpsc, watch};
+use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 /// What the process of a service is told, as its only argument.
@@ -73,7 +74,9 @@ pub async fn run_in_processes(
         }
         close();
     };
-    let played = player::go_on(&config, submissions, client, &recorder, stop, progress);
+    let mut suspensions = Suspensions::watch();
+    let observe = suspensions.looking(progress);
+    let played = player::go_on(&config, submissions, client, &recorder, stop, observe);
     let played = super::unless_it_breaks_off(played).await;
     close();
     processes.stop().await;
@@ -85,6 +88,7 @@ pub async fn run_in_processes(
     let known = options.known(submissions.len(), false, SimDuration::ZERO);
     let mut outcome = outcome::collect((recalled.logs, None), &recorder, played, faults, &known);
     outcome.broke_off = broke_off;
+    outcome.suspended = suspensions.gaps;
     let restarted = recalled.restarted.iter();
     let restarted = list(restarted.map(|(name, times)| format!("{name} ({times})")));
     let note = format!("restarted: services were restarted: {restarted}");
@@ -109,8 +113,8 @@ const LOOK_AGAIN: Duration = Duration::from_millis(20);
 pub(super) struct Processes {
     urls: Urls,
     stop: watch::Sender<bool>,
-    broken: mpsc::UnboundedReceiver<String>,
-    watchers: JoinSet<()>,
+    /// Each answers why its service is not restarted, if it was not stopped.
+    watchers: JoinSet<Result<(), String>>,
 }
 
 impl Processes {
@@ -118,7 +122,6 @@ impl Processes {
     pub fn start(grid: &Grid, dir: &Path, clock: RunClock) -> anyhow::Result<Self> {
         let (urls, doors) = Urls::bind(grid)?;
         let (stop, stopping) = watch::channel(false);
-        let (report, broken) = mpsc::unbounded_channel();
         let mut watchers = JoinSet::new();
         for (service, door) in names(grid).zip(doors) {
             let process = Process {
@@ -132,23 +135,22 @@ impl Processes {
                     runner: std::process::id(),
                 },
             };
-            let first = process.spawn();
-            let first = first.with_context(|| not_started(&process.order.service))?;
-            watchers.spawn(process.watch(first, stopping.clone(), report.clone()));
+            let service = process.order.service.clone();
+            let first = process.spawn().with_context(|| not_started(&service))?;
+            watchers.spawn(told(service, process.watch(first, stopping.clone())));
         }
         Ok(Processes {
             urls,
             stop,
-            broken,
             watchers,
         })
     }
 
     /// Waits until all of them answer.
     pub async fn ready(&mut self) -> anyhow::Result<()> {
-        let client = Client::new(READY)?;
+        let (client, urls) = (Client::new(READY)?, self.urls.clone());
         let answer = async {
-            for url in self.urls.all() {
+            for url in urls.all() {
                 while client.healthy(url).await.is_err() {
                     tokio::time::sleep(LOOK_AGAIN).await;
                 }
@@ -156,14 +158,20 @@ impl Processes {
         };
         tokio::select! {
             () = answer => Ok(()),
-            why = self.broken.recv() => bail!(why.unwrap_or_default()),
+            why = self.failed() => bail!(why),
             () = tokio::time::sleep(READY) => bail!("the processes of the services do not answer"),
         }
     }
 
-    /// Waits until one has ended that is not restarted; answers what there is to say.
+    /// Waits until one has ended that is not restarted, or is not watched any more; answers
+    /// what there is to say.
     pub async fn failed(&mut self) -> String {
-        self.broken.recv().await.unwrap_or_default()
+        while let Some(ended) = self.watchers.join_next().await {
+            if let Err(why) = ended.unwrap_or_else(|error| Err(error.to_string())) {
+                return why;
+            }
+        }
+        std::future::pending().await
     }
 
     /// Ends all of them.
@@ -171,6 +179,15 @@ impl Processes {
         let _ = self.stop.send(true);
         while self.watchers.join_next().await.is_some() {}
     }
+}
+
+/// Why this service is not watched any more, where that is a panic too.
+async fn told(
+    service: String,
+    watching: impl Future<Output = io::Result<()>>,
+) -> Result<(), String> {
+    let watched = super::unless_it_breaks_off(watching).await.flatten();
+    watched.map_err(|why| format!("{service} broke off: {why}"))
 }
 
 /// The process of a service.
@@ -203,12 +220,7 @@ impl Process {
 
     /// Restarts it when it was killed. What has ended by itself has said why, and would
     /// do so again.
-    async fn watch(
-        self,
-        mut child: Child,
-        mut stopping: watch::Receiver<bool>,
-        report: mpsc::UnboundedSender<String>,
-    ) {
+    async fn watch(self, mut child: Child, mut stopping: watch::Receiver<bool>) -> io::Result<()> {
         let mut restarts = 0;
         loop {
             let ended = tokio::select! {
@@ -216,29 +228,46 @@ impl Process {
                 // It changes once.
                 _ = stopping.changed() => {
                     let _ = child.kill().await;
-                    return;
+                    return Ok(());
                 }
             };
             let was_killed = ended
                 .as_ref()
                 .is_ok_and(|it: &ExitStatus| it.code().is_none());
-            let again = match was_killed && restarts < RESTARTS {
-                true => self.spawn(),
-                false => ended.and_then(|status| Err(io::Error::other(status.to_string()))),
+            child = match was_killed && restarts < RESTARTS {
+                true => self.spawn()?,
+                false => return Err(io::Error::other(ended?.to_string())),
             };
             restarts += 1;
-            match again {
-                Ok(next) => child = next,
-                Err(why) => {
-                    let _ = report.send(format!("{} broke off: {why}", self.order.service));
-                    return;
-                }
-            }
             tracing::warn!(
                 service = self.order.service,
                 restarts,
                 "a service is restarted"
             );
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    async fn panics() -> io::Result<()> {
+        panic!("a broken invariant")
+    }
+
+    #[tokio::test]
+    async fn a_panic_of_who_watches_a_process_ends_the_run_and_is_named() {
+        let mut watchers = JoinSet::new();
+        watchers.spawn(told("broker-a".to_owned(), std::future::pending()));
+        watchers.spawn(told("broker-b".to_owned(), panics()));
+        let mut processes = Processes {
+            urls: Urls::nowhere(&Grid::default()),
+            stop: watch::channel(false).0,
+            watchers,
+        };
+        let failed = tokio::time::timeout(Duration::from_secs(60), processes.failed());
+        let why = failed.await.expect("the run ends");
+        assert_eq!(why, "broker-b broke off: panic: a broken invariant");
     }
 }

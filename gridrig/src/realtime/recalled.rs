@@ -94,9 +94,12 @@ impl Recalled {
     }
 
     /// The logs of the services and of the client, and what could not be read, as faults.
-    pub(super) fn or_faults(self, faults: &mut Vec<String>) -> (Logs, Recorder) {
+    /// Events do not tell how brokers have decided: that is `kept` in memory.
+    pub(super) fn or_faults(self, kept: Logs, faults: &mut Vec<String>) -> (Logs, Recorder) {
         faults.extend(self.services.errors);
-        (self.services.logs, self.client)
+        let mut logs = self.services.logs;
+        logs.decisions.extend(kept.decisions);
+        (logs, self.client)
     }
 
     /// A run that ends where they do, or where the first of them cannot be read any more.
@@ -180,4 +183,38 @@ fn names(
     names.extend(repeated.map(|(place, job)| (place, Owner::Repeated(job))));
     let error = read.and_then(Result::err);
     (names, error.map(|error| error.to_string()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::realtime::tests::{ended, jobs, options, run, two_sites};
+    use crate::realtime::{Journals, KEPT_EVENTS, Listener};
+    use gridrig_core::decision::About;
+
+    #[tokio::test]
+    async fn who_writes_events_down_keeps_the_newest_and_the_results_have_all() {
+        let (grid, jobs) = (two_sites("round-robin"), jobs(4));
+        let dir = tempfile::tempdir().unwrap();
+        let journals = || Journals::open(dir.path(), "run").unwrap();
+        let with = |journals| RealOptions {
+            journals,
+            listener: Listener::open(),
+            decisions: About::share(1.0),
+            ..options(20)
+        };
+        assert_eq!(with(Some(journals())).keep_events(), KEPT_EVENTS);
+        assert_eq!(with(None).keep_events(), usize::MAX);
+        let written = with(Some(journals().of_events()));
+        assert_eq!(written.keep_events(), KEPT_EVENTS);
+        let outcome = run(&grid, &jobs, &written).await;
+        assert_eq!(outcome.faults, Vec::<String>::new());
+        assert_eq!(ended(&outcome.log).len(), 4);
+        assert!(outcome.log.decisions().all().len() >= 4);
+        // The page has them too, although they are in memory no more.
+        let heard = written.listener.events().into_iter();
+        let heard = heard.filter(|it| it.event().kind != EventKind::InfoSent);
+        assert_eq!(heard.count(), outcome.log.len());
+        assert_eq!(written.listener.missed(), 0);
+    }
 }

@@ -22,7 +22,7 @@ use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
 /// Two sites of 8 processors with everything in phase on a 50 ms link.
-fn two_sites(policy: &str) -> Grid {
+pub(super) fn two_sites(policy: &str) -> Grid {
     let broker = BrokerSettings {
         policy: policy.parse().unwrap(),
         ..BrokerSettings::default()
@@ -57,7 +57,7 @@ fn two_sites(policy: &str) -> Grid {
 }
 
 /// Jobs that enter at site a; one of them, job 10, at the instant of a cycle.
-fn jobs(count: u32) -> Vec<Submission> {
+pub(super) fn jobs(count: u32) -> Vec<Submission> {
     let job = |id: u32| Submission {
         spec: JobSpec::rigid(
             JobId(id),
@@ -71,7 +71,7 @@ fn jobs(count: u32) -> Vec<Submission> {
     (0..count).map(job).collect()
 }
 
-fn options(speed: u64) -> RealOptions {
+pub(super) fn options(speed: u64) -> RealOptions {
     RealOptions {
         liveness: gridrig_metabroker_stub::Liveness {
             every: Duration::from_millis(100),
@@ -81,7 +81,7 @@ fn options(speed: u64) -> RealOptions {
     }
 }
 
-async fn run(grid: &Grid, jobs: &[Submission], options: &RealOptions) -> RealOutcome {
+pub(super) async fn run(grid: &Grid, jobs: &[Submission], options: &RealOptions) -> RealOutcome {
     let outcome = run_real(grid, jobs, options, std::future::pending(), |_| {});
     let bounded = tokio::time::timeout(Duration::from_secs(120), outcome);
     bounded
@@ -98,7 +98,7 @@ fn executing(log: &EventLog) -> BTreeMap<JobId, ClusterId> {
         .collect()
 }
 
-fn ended(log: &EventLog) -> BTreeMap<JobId, usize> {
+pub(super) fn ended(log: &EventLog) -> BTreeMap<JobId, usize> {
     let mut ended = BTreeMap::new();
     for (_, event) in log.records().filter(|(_, event)| event.kind.is_terminal()) {
         *ended.entry(event.job.unwrap()).or_default() += 1;

@@ -78,18 +78,12 @@ impl SubmitterMetrics {
 }
 
 fn observe(progress: Progress, clock: RunClock, recorder: &Recorder, samples: &mut Samples) {
-    let Progress {
-        submitted,
-        ended,
-        jobs,
-        ..
-    } = progress;
     clock_samples(clock, clock.now(), samples);
-    let planned = jobs.saturating_sub(submitted);
-    let open = submitted.saturating_sub(ended);
+    let planned = progress.jobs.saturating_sub(progress.submitted);
+    let open = progress.submitted.saturating_sub(progress.ended);
     samples.level(&table::JOBS, &["planned"], planned as f64);
     samples.level(&table::JOBS, &["open"], open as f64);
-    samples.level(&table::WORKLOAD_JOBS, &[], jobs as f64);
+    samples.level(&table::WORKLOAD_JOBS, &[], progress.jobs as f64);
     let counts = recorder.counts();
     count_samples(&counts, samples);
     lag_samples(&counts, samples);

@@ -11,6 +11,7 @@ use gridrig_results::stats::Distribution;
 use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
+use std::iter::repeat;
 
 const BEGIN: &str = "<!-- table\n";
 const BODY: &str = "-->\n";
@@ -162,16 +163,14 @@ impl<'a> Page<'a> {
                 let mut cells = line.trim_matches('|').split('|').map(str::trim);
                 name = cells.next().filter(|own| !own.is_empty()).unwrap_or(name);
                 if cells.next() == Some("ours") {
-                    let mut figures: Vec<Option<f64>> =
-                        cells.map(|cell| cell.parse().ok()).collect();
-                    figures.resize(heads.len(), None);
-                    rows.push((name.to_owned(), figures));
+                    let figures = cells.map(|cell| cell.parse::<f64>().ok());
+                    let figures = figures.chain(repeat(None)).take(heads.len());
+                    rows.push((name.to_owned(), figures.collect()));
                 }
             }
-            let (name, x) = (table.name.clone(), table.x.clone());
             Shown {
-                name,
-                x,
+                name: table.name.clone(),
+                x: table.x.clone(),
                 heads,
                 rows,
             }
@@ -233,10 +232,9 @@ impl Table {
                 }
             }
         }
-        let sampled = self.lines.iter();
-        let sampled = sampled.filter(|line| matches!(line, Line::Samples | Line::Percentile));
+        let is_sampled = |line: &Line| matches!(line, Line::Samples | Line::Percentile);
         ensure!(
-            self.samples > 0 || sampled.count() == 0,
+            self.samples > 0 || !self.lines.iter().any(is_sampled),
             "table {name}: lines of samples, but no samples"
         );
         ensure!(!self.row.is_empty(), "table {name}: expected a row");
@@ -244,13 +242,10 @@ impl Table {
     }
 
     fn key(&self, row: &Row) -> Key {
-        let scenario = row.scenario.as_ref().unwrap_or(&self.scenario).clone();
-        let set = self.set.iter().chain(&row.set).cloned().collect();
-        let samples = self.samples;
         Key {
-            scenario,
-            set,
-            samples,
+            scenario: row.scenario.as_ref().unwrap_or(&self.scenario).clone(),
+            set: self.set.iter().chain(&row.set).cloned().collect(),
+            samples: self.samples,
         }
     }
 
@@ -295,8 +290,9 @@ impl Table {
         runs: &BTreeMap<Key, Runs>,
     ) -> Option<String> {
         let of = |row: &Row, pick: fn(&Runs) -> &Vec<Figures>| {
-            let runs = runs.get(&self.key(row))?;
-            Some(values(pick(runs), &row.policy, path(figure)))
+            let runs = pick(runs.get(&self.key(row))?).iter();
+            let own = runs.filter_map(|run| run.get(&row.policy)?.get(path(figure)));
+            Some(own.copied().collect::<Vec<f64>>())
         };
         // The paper has nothing there.
         let paper = row.paper.get(at).filter(|paper| !paper.is_nan());
@@ -339,12 +335,6 @@ impl Table {
             }
         }
     }
-}
-
-/// A figure of every replication.
-fn values(runs: &[Figures], policy: &str, path: &str) -> Vec<f64> {
-    let own = runs.iter().filter_map(|run| run.get(policy)?.get(path));
-    own.copied().collect()
 }
 
 /// Whether it lies between these, and what these are; nothing if they are no numbers.

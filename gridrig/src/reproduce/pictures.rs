@@ -18,8 +18,8 @@ pub fn pictures(text: &str) -> anyhow::Result<String> {
     let mut page = plot::Page::new(title.unwrap_or("Figures"));
     let mut tables = Page::read(text)?.shown();
     while !tables.is_empty() {
-        let (figure, heads) = (tables[0].figure().to_owned(), tables[0].heads.clone());
-        let of_it = |table: &mut Shown| table.figure() == figure && table.heads == heads;
+        let (figure, heads) = (tables[0].parts().0.to_owned(), tables[0].heads.clone());
+        let of_it = |table: &mut Shown| table.parts().0 == figure && table.heads == heads;
         let group: Vec<Shown> = tables.extract_if(.., of_it).collect();
         let charts = charts(&group);
         if !charts.is_empty() {
@@ -61,14 +61,14 @@ fn charts(group: &[Shown]) -> Vec<Chart> {
     }
     let charts = columns.into_iter().map(|column| {
         let lines: Lines = if by_rows {
-            let line = |table: &Shown| (table.varied().to_owned(), table.over_rows(column));
+            let line = |table: &Shown| (table.parts().1.to_owned(), table.over_rows(column));
             group.iter().map(line).collect()
         } else {
             let rows = first.rows.iter().enumerate();
             let line = |(row, (name, _)): (usize, &(String, _))| {
                 let points = group.iter().filter_map(|table| {
                     let (_, values) = table.rows.get(row)?;
-                    Some((number_at_end(table.varied())?, values[column]?))
+                    Some((number_at_end(table.parts().1)?, values[column]?))
                 });
                 (name.clone(), sorted(points.collect()))
             };
@@ -97,14 +97,9 @@ fn chart(y: &str, x: &str, lines: Lines) -> Chart {
 }
 
 impl Shown {
-    /// What comes before the comma of its name.
-    fn figure(&self) -> &str {
-        self.name.split_once(", ").map_or(&self.name, |(it, _)| it)
-    }
-
-    /// What comes behind it.
-    fn varied(&self) -> &str {
-        self.name.split_once(", ").map_or("", |(_, it)| it)
+    /// What comes before the comma of its name, the figure, and behind it, what is varied.
+    fn parts(&self) -> (&str, &str) {
+        self.name.split_once(", ").unwrap_or((&self.name, ""))
     }
 
     /// The numbers that its rows are named by.
@@ -117,11 +112,8 @@ impl Shown {
     fn over_rows(&self, column: usize) -> Vec<(f64, f64)> {
         let at = self.rows_at().unwrap_or_default().into_iter();
         let points = at.zip(&self.rows);
-        sorted(
-            points
-                .filter_map(|(at, (_, values))| Some((at, values[column]?)))
-                .collect(),
-        )
+        let points = points.filter_map(|(at, (_, values))| Some((at, values[column]?)));
+        sorted(points.collect())
     }
 
     fn most(&self, column: usize) -> f64 {

@@ -7,6 +7,7 @@ use gridrig_replayer::outlet::plain_program;
 use gridrig_service::free_ports;
 use std::fmt::Write as _;
 use std::fs::{self, Permissions};
+use std::io::Read as _;
 use std::os::unix::fs::{PermissionsExt as _, chown};
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
@@ -43,27 +44,20 @@ const END_LOOKS: u32 = 50;
 
 /// What is missing for one to be started; empty if nothing is.
 pub fn missing() -> Vec<&'static str> {
-    let mut missing = Vec::new();
-    if !rustix::process::geteuid().is_root() {
-        missing.push("root, which slurmd needs");
-    }
-    let has = |name: &str| {
-        let folders = ["/usr/sbin", "/usr/bin", "/sbin", "/bin"];
-        folders
-            .iter()
-            .any(|folder| Path::new(folder).join(name).exists())
+    let has = |program: &str| {
+        let mut folders = ["/usr/sbin", "/usr/bin", "/sbin", "/bin"].into_iter();
+        folders.any(|folder| Path::new(folder).join(program).exists())
     };
-    for (program, package) in [
-        ("munged", "munged (Debian's munge)"),
-        ("slurmctld", "slurmctld (Debian's slurmctld)"),
-        ("slurmd", "slurmd (Debian's slurmd)"),
-        ("sbatch", "sbatch (Debian's slurm-client)"),
-    ] {
-        if !has(program) {
-            missing.push(package);
-        }
-    }
-    missing
+    let is_root = rustix::process::geteuid().is_root();
+    let all = [
+        (is_root, "root, which slurmd needs"),
+        (has("munged"), "munged (Debian's munge)"),
+        (has("slurmctld"), "slurmctld (Debian's slurmctld)"),
+        (has("slurmd"), "slurmd (Debian's slurmd)"),
+        (has("sbatch"), "sbatch (Debian's slurm-client)"),
+    ];
+    let missing = all.into_iter().filter(|(is_there, _)| !is_there);
+    missing.map(|(_, what)| what).collect()
 }
 
 impl PrivateSlurm {
@@ -91,12 +85,8 @@ impl PrivateSlurm {
         }
         let wanted = setup.nodes.to_string();
         let idle = ["-h", "-t", "idle", "-o", "%D"];
-        let is_up = || {
-            slurm
-                .run("sinfo", &idle)
-                .is_ok_and(|said| said.trim() == wanted)
-        };
-        if !comes(LOOKS, is_up) {
+        let said = || slurm.run("sinfo", &idle);
+        if !comes(LOOKS, || said().is_ok_and(|said| said.trim() == wanted)) {
             let log = slurm.log();
             bail!("Slurm does not come up; its controller says:\n{log}");
         }
@@ -148,7 +138,9 @@ impl PrivateSlurm {
         let home = self.path("munge");
         fs::create_dir(&home)?;
         let key = home.join("key");
-        fs::write(&key, random_key()?)?;
+        let mut bytes = [0; 1024];
+        fs::File::open("/dev/urandom")?.read_exact(&mut bytes)?;
+        fs::write(&key, bytes)?;
         for path in [&home, &key] {
             chown(path, Some(user), Some(group)).context("files for munge")?;
         }
@@ -234,11 +226,6 @@ impl PrivateSlurm {
         self.daemons.push((name, child));
         Ok(())
     }
-
-    fn is_empty(&self) -> bool {
-        let left = self.run("squeue", &["-h"]);
-        left.is_ok_and(|left| left.is_empty())
-    }
 }
 
 impl Drop for PrivateSlurm {
@@ -248,7 +235,8 @@ impl Drop for PrivateSlurm {
         if let Ok(mut cancel) = cancel {
             end(&mut cancel, false);
         }
-        comes(END_LOOKS, || self.is_empty());
+        let left = || self.run("squeue", &["-h"]);
+        comes(END_LOOKS, || left().is_ok_and(|left| left.is_empty()));
         // The nodes, the controller, munged last.
         while let Some((_, mut daemon)) = self.daemons.pop() {
             end(&mut daemon, true);
@@ -271,21 +259,12 @@ fn end(child: &mut Child, ask: bool) {
 
 /// Looks until something is so; whether it is, after so many looks.
 fn comes(looks: u32, mut is_so: impl FnMut() -> bool) -> bool {
-    let mut is_so_now = || {
-        let now = is_so();
-        if !now {
+    (0..looks).any(|_| {
+        is_so() || {
             sleep(LOOK);
+            false
         }
-        now
-    };
-    (0..looks).any(|_| is_so_now())
-}
-
-fn random_key() -> anyhow::Result<Vec<u8>> {
-    use std::io::Read as _;
-    let mut key = vec![0; 1024];
-    fs::File::open("/dev/urandom")?.read_exact(&mut key)?;
-    Ok(key)
+    })
 }
 
 /// Number and group of the user that munged runs as.

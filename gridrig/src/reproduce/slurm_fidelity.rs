@@ -25,7 +25,7 @@ use gridrig_core::grid::Grid;
 use gridrig_core::ids::{ClusterId, JobId};
 use gridrig_core::job::{JobSpec, Submission};
 use gridrig_core::resource::Resources;
-use gridrig_core::time::{Decimal, SimDuration, SimTime};
+use gridrig_core::time::{Decimal, NANOS_PER_SEC, SimDuration, SimTime};
 use gridrig_drivers::virtual_time;
 use gridrig_emulator::lrms::slurm::{Settings, Site};
 use gridrig_replayer::player::Progress;
@@ -105,8 +105,8 @@ pub fn replay(
         scheduler,
         parameters: format!(
             "bf_interval={},bf_resolution={}",
-            BF_INTERVAL.as_nanos() / SECOND,
-            BF_RESOLUTION.as_nanos() / SECOND
+            BF_INTERVAL.as_nanos() / NANOS_PER_SEC,
+            BF_RESOLUTION.as_nanos() / NANOS_PER_SEC
         ),
     })?;
     let settings = Settings {
@@ -168,13 +168,9 @@ fn finished(submissions: &[Submission], events: &EventLog, log: &str) -> anyhow:
     Ok(ran.collect())
 }
 
-/// How long the model lets jobs run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Lengths {
-    /// As long as Slurm did, all that it adds to a job among it.
-    Measured,
-    /// As long as was asked for.
-    Asked,
+/// How long a job ran in Slurm, all that it adds to a job among it.
+fn measured(job: &Ran) -> SimDuration {
+    job.finish.since(job.start)
 }
 
 /// Slurm's controller looks once a second whether a job has come or gone, and
@@ -182,12 +178,13 @@ pub enum Lengths {
 pub const LOOK: SimDuration = SimDuration::from_secs(1);
 
 /// When the model starts the same jobs, in their order, on so many processors:
-/// with a pass at each `interval`, or after every change where that is zero.
-pub fn model(
+/// with a pass at each `interval`, or after every change where that is zero. `length` is
+/// how long it lets a job run.
+fn model(
     jobs: &[Ran],
     (processors, discipline): (u32, DisciplineKind),
     interval: SimDuration,
-    lengths: Lengths,
+    length: fn(&Ran) -> SimDuration,
 ) -> Vec<SimTime> {
     let resources = Resources::homogeneous(processors);
     let mut config = ClusterConfig::new(ClusterId(0), resources, discipline);
@@ -198,18 +195,13 @@ pub fn model(
         ..SlurmBackfillSettings::default()
     };
     let grid = Grid::single_cluster("model", config);
-    let submissions: Vec<Submission> = jobs
-        .iter()
-        .zip(0..)
-        .map(|(job, id)| {
-            let mut spec = job.spec.clone();
-            spec.id = JobId(id);
-            if lengths == Lengths::Measured {
-                spec.run_time = job.finish.since(job.start);
-            }
-            workload::submission(spec, job.queued)
-        })
-        .collect();
+    let submissions = jobs.iter().zip(0..).map(|(job, id)| {
+        let mut spec = job.spec.clone();
+        spec.id = JobId(id);
+        spec.run_time = length(job);
+        workload::submission(spec, job.queued)
+    });
+    let submissions: Vec<Submission> = submissions.collect();
     let mut log = EventLog::default();
     let options = virtual_time::Options::default();
     let go_on = |_, _| ControlFlow::Continue(());
@@ -222,5 +214,3 @@ pub fn model(
     }
     starts
 }
-
-const SECOND: u64 = 1_000_000_000;

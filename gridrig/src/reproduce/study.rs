@@ -2,9 +2,9 @@
 //! samples of their jobs, each in virtual time and audited.
 
 use crate::own_policy;
-use crate::runner::{Cell, Executed, Load, RunOptions, cells, conclude};
+use crate::runner::{Cell, Executed, Load, RunOptions, cells, conclude, each};
 use crate::scenario::{Clock, Replication, Scenario};
-use anyhow::{anyhow, bail, ensure};
+use anyhow::{bail, ensure};
 use gridrig_core::grid::Grid;
 use gridrig_core::ids::DomainId;
 use gridrig_core::job::{Entry, Submission};
@@ -16,13 +16,14 @@ use gridrig_tracelab::characterize::Columns;
 use gridrig_tracelab::characterize::demand::Demand;
 use gridrig_tracelab::reduce::lowest_draws;
 use gridrig_tracelab::spec::{Keep, WorkloadSpec};
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZero;
 use std::ops::ControlFlow;
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
-use std::thread::{self, available_parallelism};
+use std::sync::Arc;
+use std::thread::available_parallelism;
 
 /// What is run.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -105,27 +106,19 @@ impl Study<'_> {
     /// # Errors
     /// Input errors of the workload; a run that its audit finds fault with.
     pub fn run_every(&self, all: &[(Scenario, Key)]) -> anyhow::Result<BTreeMap<Key, Runs>> {
-        let next = Mutex::new(all.iter().enumerate());
-        let take = || next.lock().unwrap_or_else(PoisonError::into_inner).next();
-        let work = || {
-            let (mut runs, mut kept) = (BTreeMap::new(), Vec::new());
-            while let Some((at, (scenario, key))) = take() {
-                let (name, set) = (&key.scenario, key.set.join(" "));
-                eprintln!("{} of {}: {name} {set}", at + 1, all.len());
-                runs.insert(key.clone(), self.run(key, scenario, &mut kept)?);
-            }
-            anyhow::Ok(runs)
-        };
+        // The jobs of the last key of each worker.
+        let idle: Mutex<Vec<Vec<Kept>>> = Mutex::default();
         let workers = available_parallelism().map_or(1, NonZero::get);
-        thread::scope(|scope| {
-            let workers: Vec<_> = (0..workers).map(|_| scope.spawn(work)).collect();
-            let mut runs = BTreeMap::new();
-            for worker in workers {
-                let made = worker.join().map_err(|_| anyhow!("a worker failed"))?;
-                runs.extend(made?);
-            }
-            Ok(runs)
-        })
+        let tasks = all.iter().enumerate();
+        let runs = each(workers, tasks, Result::is_ok, |(at, (scenario, key))| {
+            let (name, set) = (&key.scenario, key.set.join(" "));
+            eprintln!("{} of {}: {name} {set}", at + 1, all.len());
+            let mut kept = idle.lock().pop().unwrap_or_default();
+            let runs = self.run(key, scenario, &mut kept)?;
+            idle.lock().push(kept);
+            anyhow::Ok((key.clone(), runs))
+        });
+        runs.into_iter().collect()
     }
 
     /// Runs all that a key asks for. Jobs that the key before had too, and which are

@@ -1,6 +1,6 @@
 //! A finished run in virtual time, played again to see what it has not recorded.
 
-use super::{Load, Start, execute, tolerance};
+use super::{Load, Start, execute};
 use crate::exit::Failure;
 use crate::own_policy;
 use crate::scenario::{Clock, Scenario, ScenarioText};
@@ -83,7 +83,6 @@ fn decide_again(dir: &Path, manifest: &Manifest, job: JobId) -> Result<Vec<Decis
         grid: &grid,
         policy,
         load: &load,
-        tolerance: tolerance(scenario.clock),
     };
     let options = virtual_time::Options {
         seed: scenario.seed,

@@ -3,6 +3,7 @@
 use super::RunOptions;
 use crate::scenario::external::Contender;
 use crate::scenario::{POOLED, Replication, Scenario};
+use crate::words::list;
 use anyhow::bail;
 use std::str::FromStr;
 
@@ -65,15 +66,15 @@ impl FromStr for CellNumber {
     }
 }
 
-/// The cells that are to run, with their numbers, by replication.
+/// The cells that are to run, with their numbers, replication by replication.
 pub(super) fn wanted(
     scenario: &Scenario,
     replications: &[Replication],
     options: &RunOptions,
-) -> anyhow::Result<Vec<Vec<(CellNumber, Cell)>>> {
-    let all = replications.iter().map(|it| cells(scenario, it));
-    let all: Vec<Vec<Cell>> = all.collect();
-    let of = all.iter().map(Vec::len).sum();
+) -> anyhow::Result<Vec<(CellNumber, Cell)>> {
+    let all = replications.iter().flat_map(|it| cells(scenario, it));
+    let all: Vec<Cell> = all.collect();
+    let of = all.len();
     if let Some(CellNumber { number, of: told }) = options.cell.filter(|cell| cell.of != of) {
         bail!(
             "--cell {number}/{told}: {} has {of} cells (expected k/{of} with k from 1 to \
@@ -81,17 +82,12 @@ pub(super) fn wanted(
             scenario.name
         );
     }
-    let (mut number, mut wanted) = (0, Vec::new());
-    for cells in all {
-        let mut meant = Vec::new();
-        for cell in cells {
-            number += 1;
-            let number = CellNumber { number, of };
-            if options.wants(number, &cell)? {
-                meant.push((number, cell));
-            }
+    let mut wanted = Vec::new();
+    for (number, cell) in (1..).zip(all) {
+        let number = CellNumber { number, of };
+        if options.wants(number, &cell)? {
+            wanted.push((number, cell));
         }
-        wanted.push(meant);
     }
     Ok(wanted)
 }
@@ -99,12 +95,6 @@ pub(super) fn wanted(
 /// Why nobody can go on with a run of this scenario that was broken off, if nobody can:
 /// what the programs of others know of it is in no journal.
 pub(super) fn cannot_go_on(scenario: &Scenario) -> Option<String> {
-    let others = others(scenario);
-    (!others.is_empty()).then(|| others.join(", "))
-}
-
-/// The programs of others in runs of this scenario.
-fn others(scenario: &Scenario) -> Vec<&'static str> {
     let mut clusters = scenario.grid.clusters.iter();
     let is_real = clusters.any(|cluster| cluster.config.is_real);
     let has_faces = scenario.clusters().any(|it| !it.faces().is_empty());
@@ -118,5 +108,6 @@ fn others(scenario: &Scenario) -> Vec<&'static str> {
         (has_faces, "interfaces of other systems"),
     ];
     let found = found.into_iter().filter(|(is_there, _)| *is_there);
-    found.map(|(_, what)| what).collect()
+    let others = list(found.map(|(_, what)| what));
+    (!others.is_empty()).then_some(others)
 }

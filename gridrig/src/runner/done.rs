@@ -7,8 +7,7 @@ use crate::scenario::Clock;
 use gridrig_core::grid::Grid;
 use gridrig_core::policy::PolicySpec;
 use gridrig_results::rundir;
-use std::path::Path;
-use std::time::{Duration, UNIX_EPOCH};
+use std::time::UNIX_EPOCH;
 
 /// The run of this cell from its directory: of the same scenario and jobs, whole, by
 /// this very program. It is audited and summarized again, so that it counts only if its
@@ -59,11 +58,7 @@ pub(super) fn read(
 
 /// Whether the program has not changed since then.
 fn is_of_this_program(written_unix_s: u64) -> bool {
-    let program = std::env::current_exe().and_then(|path: std::path::PathBuf| changed(&path));
-    program.is_ok_and(|changed| changed.as_secs() <= written_unix_s)
-}
-
-fn changed(path: &Path) -> std::io::Result<Duration> {
-    let changed = std::fs::metadata(path)?.modified()?;
-    Ok(changed.duration_since(UNIX_EPOCH).unwrap_or_default())
+    let changed = std::env::current_exe().and_then(|path| std::fs::metadata(path)?.modified());
+    let changed = changed.map(|it| it.duration_since(UNIX_EPOCH).unwrap_or_default());
+    changed.is_ok_and(|changed| changed.as_secs() <= written_unix_s)
 }

@@ -1,10 +1,9 @@
-//! One run, under whichever clock.
+//! One run in virtual time.
 
 use super::observer::{Observation, Observed, Start};
-use super::{Executed, RunOptions, Running, keep_going};
+use super::{Executed, RunOptions, keep_going};
 use crate::exit::Failure;
 use crate::progress::Progress;
-use crate::scenario::Clock;
 use gridrig_core::event::EventSink;
 use gridrig_core::time::SimTime;
 use gridrig_drivers::faults::FaultCounts;
@@ -14,22 +13,8 @@ use gridrig_results::rundir::EventsWriter;
 use std::ops::ControlFlow;
 use std::path::Path;
 
-/// Runs the grid under the clock of the scenario. `dir` is where what happens is to be
-/// written down.
-pub(super) fn execute(
-    start: &Start<'_>,
-    (options, dir): (&RunOptions, Option<&Path>),
-    progress: &Progress,
-    watching: Option<Box<dyn Observation + '_>>,
-    running: Option<&mut Running>,
-) -> Result<Executed, Failure> {
-    match start.scenario.clock {
-        Clock::Virtual => in_virtual_time(start, (options, dir), progress, watching),
-        Clock::Real { .. } => super::real::execute(start, options, progress, watching, running),
-    }
-}
-
-fn in_virtual_time(
+/// Runs the grid. `dir` is where what happens is to be written down.
+pub(super) fn in_virtual_time(
     start: &Start<'_>,
     (run, dir): (&RunOptions, Option<&Path>),
     progress: &Progress,

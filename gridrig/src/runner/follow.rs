@@ -2,7 +2,7 @@
 
 use super::cell::cannot_go_on;
 use super::real::real_options;
-use super::{Cell, Load, RunOptions, Running, Start, tolerance};
+use super::{Cell, Load, RunOptions, Running, Start};
 use crate::realtime::{told, workdir};
 use anyhow::{Context as _, anyhow};
 use gridrig_core::grid::Grid;
@@ -77,13 +77,6 @@ impl Followed {
 
     /// What it is.
     pub fn start(&self) -> Start<'_> {
-        let scenario = &self.cell.replication.scenario;
-        Start {
-            scenario,
-            grid: &self.grid,
-            policy: self.cell.contender.ours.as_ref(),
-            load: &self.load,
-            tolerance: tolerance(scenario.clock),
-        }
+        Start::of(&self.cell, &self.grid, &self.load)
     }
 }

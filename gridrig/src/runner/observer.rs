@@ -1,6 +1,6 @@
 //! Who looks on while a scenario runs, and may stop it.
 
-use super::{Load, PolicyRun};
+use super::{Cell, Load, PolicyRun};
 use crate::realtime::Listener;
 use crate::scenario::{Replication, Scenario};
 use gridrig_core::decision::Decision;
@@ -8,7 +8,7 @@ use gridrig_core::event::{Event, EventSink};
 use gridrig_core::grid::Grid;
 use gridrig_core::ids::JobId;
 use gridrig_core::policy::PolicySpec;
-use gridrig_core::time::{SimDuration, SimTime};
+use gridrig_core::time::SimTime;
 use gridrig_results::EventLog;
 
 /// Events between two looks at the clock.
@@ -39,11 +39,19 @@ pub struct Start<'a> {
     pub policy: Option<&'a PolicySpec>,
     /// Its jobs.
     pub load: &'a Load,
-    /// How late a start may be without having waited.
-    pub tolerance: SimDuration,
 }
 
-impl Start<'_> {
+impl<'a> Start<'a> {
+    /// The run of this cell.
+    pub(super) fn of(cell: &'a Cell, grid: &'a Grid, load: &'a Load) -> Self {
+        Start {
+            scenario: &cell.replication.scenario,
+            grid,
+            policy: cell.contender.ours.as_ref(),
+            load,
+        }
+    }
+
     /// When it stops although jobs still wait or run.
     pub(super) fn stop_at(&self) -> Option<SimTime> {
         self.load.stop_at(&self.scenario.measure)

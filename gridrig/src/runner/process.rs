@@ -1,7 +1,7 @@
 //! A service of a run as a process of its own.
 
 use super::real::real_options;
-use super::{Load, RunOptions, Running, Start, tolerance};
+use super::{Load, RunOptions, Running, Start};
 use crate::exit::Failure;
 use crate::realtime::{Configs, Order};
 use anyhow::Context as _;
@@ -37,16 +37,9 @@ pub fn serve(order: &str) -> Result<(), Failure> {
         true => Load::prepare(&cell.replication)?,
         false => Load::default(),
     };
-    let policy = cell.contender.ours.as_ref();
-    let mut grid = scenario.grid_for(policy);
+    let mut grid = scenario.grid_for(cell.contender.ours.as_ref());
     scenario.fail_nodes(&mut grid, load.submissions.iter());
-    let start = Start {
-        scenario,
-        grid: &grid,
-        policy,
-        load: &load,
-        tolerance: tolerance(scenario.clock),
-    };
+    let start = Start::of(&cell, &grid, &load);
     let mut real = real_options(&start, &RunOptions::default(), &order.service)?;
     let journals = running.journals();
     let noted = journals.note(&real.planned, &order.service);

@@ -1,7 +1,6 @@
 //! A run on the wall clock: real services, real sockets.
 
-use super::cell::cannot_go_on;
-use super::running::ends_here;
+use super::running::{can_go_on, ends_here};
 use super::{Executed, Gap, Observation, RunOptions, Running, Start, wait_for_stop};
 use crate::exit::Failure;
 use crate::progress::Progress;
@@ -74,7 +73,7 @@ pub(super) fn execute(
     if let Some(watching) = watching {
         watching.end(None, now.max(outcome.log.end()));
     }
-    let goes_on = cannot_go_on(scenario).is_none();
+    let goes_on = can_go_on(scenario, options);
     if let (Some(running), true) = (&running, outcome.broke_off && goes_on) {
         // What follows from the first is not worth a word.
         let why = outcome.faults.first().map_or("", |why| why);
@@ -84,6 +83,7 @@ pub(super) fn execute(
     let is_cut = !outcome.cut.is_empty();
     let running = running.filter(|_| !is_cut);
     let gaps = running.map_or_else(Vec::new, |running| running.gaps(scenario.clock));
+    let gaps: Vec<Gap> = gaps.into_iter().chain(outcome.suspended).collect();
     let notes = outcome.external.as_ref();
     let mut notes = notes.map_or_else(Vec::new, |(found, unseen)| notes_of(grid, found, unseen));
     notes.extend(gaps.iter().map(Gap::note).chain(outcome.restarted));
@@ -190,11 +190,8 @@ pub fn notes_of(grid: &Grid, found: &Correlation, unseen: &Unseen) -> Vec<String
             notes.push(format!("{code}: {count} {what}"));
         }
     };
-    let first = unseen.refused.values().next();
-    let refused = format!(
-        "submissions failed, the first: {}",
-        first.map_or("", |why| why)
-    );
+    let first = unseen.refused.values().next().map_or("", |why| why);
+    let refused = format!("submissions failed, the first: {first}");
     note(unseen.refused.len(), "submit-failed", &refused);
     let lost = "jobs were accepted by the broker and never reached an LRMS";
     note(unseen.not_placed.len(), "not-placed", lost);

@@ -145,6 +145,11 @@ pub(super) fn keeps_journals(scenario: &Scenario, options: &RunOptions) -> bool 
     wants_journals(scenario, options) && !(restarts && cannot_go_on(scenario).is_some())
 }
 
+/// Whether who breaks such a run off can go on with it.
+pub(super) fn can_go_on(scenario: &Scenario, options: &RunOptions) -> bool {
+    keeps_journals(scenario, options) && cannot_go_on(scenario).is_none()
+}
+
 /// Why a run is only written as far as it had come, if it is: it was broken off, and nobody
 /// can go on with it.
 pub(super) fn ends_here(scenario: &Scenario, options: &RunOptions) -> Option<String> {
@@ -204,7 +209,7 @@ pub(super) fn claim(
         },
         dir,
     };
-    remove_journals(&running.dir)?;
+    remove(&running.dir.join(JOURNALS))?;
     let resolved = cell.replication.scenario.to_resolved_toml();
     rundir::write_file(&running.dir, rundir::names::SCENARIO, resolved.as_bytes())
         .map_err(Failure::run)?;
@@ -396,7 +401,7 @@ impl Running {
     ///
     /// # Errors
     /// When its file cannot be removed.
-    pub fn give_up(self) -> Result<(), Failure> {
+    pub fn give_up(&self) -> Result<(), Failure> {
         rundir::remove_file(&self.dir, RUNNING).map_err(Failure::run)
     }
 
@@ -405,9 +410,8 @@ impl Running {
     /// # Errors
     /// When its files cannot be removed.
     pub fn end(self) -> Result<(), Failure> {
-        let dir = self.dir.clone();
         self.give_up()?;
-        remove_journals(&dir)
+        remove(&self.dir.join(JOURNALS))
     }
 
     /// It could not begin: nothing of it stays, nor of a run that it was to replace, whose
@@ -426,10 +430,6 @@ fn as_kept(journals: Journals, scenario: &Scenario) -> Journals {
         None => journals,
         Some(_) => journals.of_events(),
     }
-}
-
-fn remove_journals(dir: &Path) -> Result<(), Failure> {
-    remove(&dir.join(JOURNALS))
 }
 
 fn remove(dir: &Path) -> Result<(), Failure> {

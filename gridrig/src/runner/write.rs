@@ -15,7 +15,7 @@ use gridrig_protocol::resources;
 use gridrig_results::JobTable;
 use gridrig_results::compare::differing;
 use gridrig_results::rundir::{
-    self, ChoiceDoc, FileDoc, Manifest, RunFiles, ScaleDoc, StudyDoc, VariesDoc,
+    self, ChoiceDoc, EventsWriter, FileDoc, Manifest, RunFiles, ScaleDoc, StudyDoc, VariesDoc,
 };
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
@@ -63,7 +63,7 @@ pub(super) fn placed(cells: &[&Cell], options: &RunOptions) -> anyhow::Result<Ru
 
 /// What a user is told whose runs go to another folder than the first of this scenario
 /// and seed: what other settings the runs have that are there.
-pub(super) fn why_elsewhere(cells: &[&(CellNumber, Cell)], options: &RunOptions) -> Option<String> {
+pub(super) fn why_elsewhere(cells: &[(CellNumber, Cell)], options: &RunOptions) -> Option<String> {
     let (cell, dir) = (1..options.study).find_map(|study| {
         let before = RunOptions {
             study,
@@ -116,10 +116,6 @@ pub(super) fn is_of(replication: &Replication, dir: &Path) -> bool {
     text.is_ok_and(|text| text == replication.scenario.to_resolved_toml().as_bytes())
 }
 
-fn is_same_run(replication: &Replication, dir: &Path) -> bool {
-    replication.scenario.clock == Clock::Virtual && is_of(replication, dir)
-}
-
 /// The run directory; `None` when none is wanted.
 pub(super) fn directory(cell: &Cell, options: &RunOptions) -> Option<PathBuf> {
     // The directory carries the seed the user gave, also where the seed is
@@ -159,7 +155,10 @@ pub fn conclude(
     let names: Vec<String> = load.workloads.iter().map(|w| w.name.clone()).collect();
     let table = JobTable::build(&executed.log, &load.submissions, grid, &names);
     executed.notes.extend(background::notes(grid, &table));
-    let (events, executed) = (executed.events.take(), &*executed);
+    let mut events = executed.events.take();
+    // Until its manifest is there it is being run.
+    let _held = events.as_mut().and_then(EventsWriter::take_hold);
+    let executed = &*executed;
     let replication = &cell.replication;
     let scenario = &replication.scenario;
     let files = RunFiles {
@@ -180,7 +179,8 @@ pub fn conclude(
         let tables = scope.spawn(|| match dir.as_deref().filter(|_| !options.scratch) {
             Some(dir) => {
                 // Another process may have written a run there since this one began.
-                let force = options.force || is_same_run(replication, dir);
+                let may_be_same = scenario.clock == Clock::Virtual;
+                let force = options.force || (may_be_same && is_of(replication, dir));
                 rundir::write_tables(dir, force, &files, events)
             }
             None => Ok(Files::new()),
@@ -215,6 +215,9 @@ fn write(
 ) -> Result<(), Failure> {
     let replication = &cell.replication;
     let scenario = &replication.scenario;
+    let chosen = load.workloads.iter();
+    let chosen = chosen.filter(|it| it.choice != ChoiceDoc::default());
+    let choices = chosen.map(|it| (it.name.clone(), it.choice.clone()));
     let info = Manifest {
         policy: cell.contender.name.clone(),
         seed: replication.seed,
@@ -239,8 +242,8 @@ fn write(
             .as_ref()
             .map(|own| own.files.clone())
             .unwrap_or_default(),
-        choices: choices(load),
-        versions: versions(),
+        choices: choices.collect(),
+        versions: [("gridrig".to_owned(), env!("CARGO_PKG_VERSION").to_owned())].into(),
         study: study(replication),
         warnings: run.summary.warnings.clone(),
         summary: serde_json::to_value(&run.summary).map_err(Failure::run)?,
@@ -260,18 +263,15 @@ fn write(
     }
     if let Some(said) = &executed.said {
         let into = dir.join("broker");
-        said.copy(&into).map_err(|error| unwritten(&into, error))?;
+        let copied = said.copy(&into);
+        let copied = copied.with_context(|| format!("{}: cannot be written", into.display()));
+        copied.map_err(Failure::Run)?;
     }
     if options.csv {
         let (log, jobs) = (files.log, files.submissions);
         rundir::write_batsim_csv(dir, log, files.table, jobs, files.grid).map_err(Failure::run)?;
     }
     Ok(())
-}
-
-fn unwritten(path: &Path, error: std::io::Error) -> Failure {
-    let what = format!("{}: cannot be written", path.display());
-    Failure::Run(anyhow::Error::new(error).context(what))
 }
 
 /// The nodes of a pooled cluster as a cluster file, which its resolved scenario
@@ -319,14 +319,6 @@ fn study(replication: &Replication) -> StudyDoc {
             .collect(),
         bounds: scenario.bounds,
     }
-}
-
-fn choices(load: &Load) -> BTreeMap<String, ChoiceDoc> {
-    let workloads = load.workloads.iter();
-    let chosen = workloads.filter(|workload| workload.choice != ChoiceDoc::default());
-    chosen
-        .map(|workload| (workload.name.clone(), workload.choice.clone()))
-        .collect()
 }
 
 /// Two runs with the same hash `all` were given the same jobs at the same
@@ -403,10 +395,6 @@ fn most_per_node(wants: &Requirements) -> String {
         0 => String::new(),
         most => format!(" most_per_node: {most}"),
     }
-}
-
-fn versions() -> BTreeMap<String, String> {
-    BTreeMap::from([("gridrig".to_owned(), env!("CARGO_PKG_VERSION").to_owned())])
 }
 
 /// When a run begins, from which it is told how long it took.

@@ -43,14 +43,12 @@ pub fn merge(plan: &Plan) -> Result<(PathBuf, usize, usize), Failure> {
             let value = text(point, key).unwrap_or_default();
             format!("{}={}", name(key, keys), utf8_percent_encode(&value, PLAIN))
         });
-        files
-            .entry(folder)
-            .or_default()
-            .extend(state.done.iter().map(|run| {
-                let figure = |pointer: &String| run.summary.pointer(pointer)?.as_f64();
-                let figures = pointers.iter().map(figure).collect();
-                (point, run.policy_or_bound(), run.key(), figures)
-            }));
+        let rows = state.done.iter().map(|run| {
+            let figure = |pointer: &String| run.summary.pointer(pointer)?.as_f64();
+            let figures = pointers.iter().map(figure).collect();
+            (point, run.policy_or_bound(), run.key(), figures)
+        });
+        files.entry(folder).or_default().extend(rows);
     }
     let (out, partial) = (plan.dir.join("results"), plan.dir.join("results.partial"));
     // Of one that was broken off.

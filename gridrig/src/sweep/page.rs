@@ -35,7 +35,8 @@ struct Differs {
     key: String,
     label: String,
     unit: Unit,
-    /// Its values in their order, and how each is shown.
+    /// Its values in their order, by their places where they are no numbers, and how each
+    /// is shown.
     values: Vec<(f64, String)>,
     is_number: bool,
 }
@@ -87,13 +88,12 @@ impl<'a> Found<'a> {
             bail!("{dir}: nothing has run yet (expected gridrig sweep run {dir})");
         }
         let cells = cells.into_iter();
+        let cells = cells.map(|((index, policy), runs)| ((&plan.points[index], policy), runs));
         Ok(Found {
             axes: differing(plan),
             plan,
             figures,
-            cells: cells
-                .map(|((index, policy), runs)| ((&plan.points[index], policy), runs))
-                .collect(),
+            cells: cells.collect(),
         })
     }
 
@@ -103,26 +103,20 @@ impl<'a> Found<'a> {
         let runs: usize = self.cells.iter().map(|(_, runs)| runs.len()).sum();
         let with_runs: BTreeSet<&String> = self.cells.iter().map(|((it, _), _)| &it.id).collect();
         let points = plot::integer(self.plan.points.len() as u64);
+        let points = format!("{} of {points} have runs", with_runs.len());
         page.facts([
-            (
-                "points",
-                format!("{} of {points} have runs", with_runs.len()),
-            ),
+            ("points", points),
             ("runs", many(runs as u64, "run")),
             ("policies", list(self.policies())),
             ("shown", list(&self.figures)),
         ]);
         let mut axes = Table::new(["what differs", "values"]);
         for axis in &self.axes {
-            let shown = axis.values.iter().map(|(_, shown)| shown.as_str());
-            let values = match axis.values.len() > MOST_VALUES {
-                true => format!(
-                    "{} values from {} to {}",
-                    axis.values.len(),
-                    axis.values[0].1,
-                    axis.values[axis.values.len() - 1].1
-                ),
-                false => list(shown),
+            let values = match &axis.values[..] {
+                [(_, first), .., (_, last)] if axis.values.len() > MOST_VALUES => {
+                    format!("{} values from {first} to {last}", axis.values.len())
+                }
+                all => list(all.iter().map(|(_, shown)| shown)),
             };
             axes.push([axis.key.clone(), values]);
         }
@@ -132,10 +126,8 @@ impl<'a> Found<'a> {
         }
         for axis in &self.axes {
             page.heading(&format!("Response to {}", axis.label));
-            let charts: Vec<Chart> = (0..self.figures.len())
-                .map(|figure| self.response(axis, figure))
-                .collect();
-            page.figures(&charts, &self.response_caption(axis));
+            let charts = (0..self.figures.len()).map(|figure| self.response(axis, figure));
+            page.figures(&charts.collect::<Vec<_>>(), &self.response_caption(axis));
         }
         page.heading("All at once");
         page.figure(
@@ -175,11 +167,7 @@ impl<'a> Found<'a> {
             let (mut points, mut intervals) = (Vec::new(), Vec::new());
             for (at, by_replication) in by_value {
                 let means: Vec<f64> = by_replication.values().map(|all| mean(all)).collect();
-                let x = if axis.is_number {
-                    axis.values[at].0
-                } else {
-                    at as f64
-                };
+                let x = axis.values[at].0;
                 points.push((x, mean(&means)));
                 intervals.extend(Range::of_mean(&means).map(|range| (x, range.low, range.high)));
             }
@@ -193,10 +181,9 @@ impl<'a> Found<'a> {
     }
 
     fn response_caption(&self, axis: &Differs) -> String {
-        let others = self.axes.len() - 1;
-        let over = match others {
-            0 => String::new(),
-            _ => " over all values of the other axes".to_owned(),
+        let over = match self.axes.len() {
+            1 => "",
+            _ => " over all values of the other axes",
         };
         let least = self.cells.iter().map(|(_, runs)| runs.len()).min();
         let intervals = match least {
@@ -224,11 +211,8 @@ impl<'a> Found<'a> {
         for policy in self.policies() {
             let own = self.cells.iter().filter(|((_, own), _)| own == policy);
             let lines = own.map(|(cell, runs)| {
-                let axes = self.axes.iter().map(|axis| match axis.place(cell.0) {
-                    Some(at) if axis.is_number => axis.values[at].0,
-                    Some(at) => at as f64,
-                    None => f64::NAN,
-                });
+                let x = |axis: &Differs| Some(axis.values[axis.place(cell.0)?].0);
+                let axes = self.axes.iter().map(|axis| x(axis).unwrap_or(f64::NAN));
                 axes.chain(self.means(runs)).collect()
             });
             picture = picture.group(policy, lines.collect());
@@ -243,44 +227,34 @@ impl<'a> Found<'a> {
 
     /// Cells than which no other is better in one of two figures and as good in the other.
     fn trade_offs(&self, page: &mut Page, first: &str, second: &str) {
-        let signs = [first, second].map(|figure| match better_is_more(figure) {
-            true => -1.0,
-            false => 1.0,
+        let better = [first, second].map(|figure| match better_is_more(figure) {
+            true => (-1.0, "more"),
+            false => (1.0, "less"),
         });
-        let all = self
-            .cells
-            .iter()
-            .map(|(cell, runs)| (cell, self.means(runs)));
-        let mut all: Vec<_> = all
-            .filter(|(_, it)| it[..2].iter().all(|v| v.is_finite()))
-            .collect();
+        let all = self.cells.iter();
+        let all = all.map(|(cell, runs)| (cell, self.means(runs)));
+        let all = all.filter(|(_, it)| it[..2].iter().all(|v| v.is_finite()));
+        let mut all: Vec<_> = all.collect();
         all.sort_by(|(_, a), (_, b)| {
-            let by = |at: usize| (signs[at] * a[at]).total_cmp(&(signs[at] * b[at]));
+            let by = |at: usize| (better[at].0 * a[at]).total_cmp(&(better[at].0 * b[at]));
             by(0).then(by(1))
         });
         let (mut front, mut best) = (Vec::new(), f64::INFINITY);
         for (cell, means) in &all {
-            let own = signs[1] * means[1];
+            let own = better[1].0 * means[1];
             if own < best {
                 best = own;
                 front.push((*cell, means));
             }
         }
         page.heading("The best trade-offs");
-        let want = |figure: &str| {
-            if better_is_more(figure) {
-                "more"
-            } else {
-                "less"
-            }
-        };
         page.paragraph(&format!(
             "Of {} (a policy at a point), {} on the Pareto front: none has as good a {first} (the {} \
              the better) and a better {second} (the {} the better), or the other way round.",
             many(all.len() as u64, "case"),
             match front.len() { 1 => "1 is".to_owned(), some => format!("{some} are") },
-            want(first),
-            want(second),
+            better[0].1,
+            better[1].1,
         ));
         let axis = |figure: &str| Axis::linear(figure, unit_of(figure));
         let mut chart = Chart::new(format!("{first} and {second}"))
@@ -298,11 +272,8 @@ impl<'a> Found<'a> {
         let head = ["policy".to_owned()].into_iter().chain(names);
         let mut table = Table::new(head.chain(self.figures.iter().cloned()));
         for ((point, policy), means) in front.iter().take(MOST_ROWS) {
-            let axes = self.axes.iter().map(|axis| {
-                let at = axis.place(point);
-                at.map_or_else(String::new, |at| axis.values[at].1.clone())
-                    .into()
-            });
+            let value = |axis: &Differs| text(point, &axis.key).unwrap_or_default();
+            let axes = self.axes.iter().map(|axis| value(axis).into());
             let row = [plot::Cell::from(policy.as_str())].into_iter().chain(axes);
             table.push(row.chain(means.iter().map(|value| (*value).into())));
         }
@@ -347,6 +318,10 @@ fn differing(plan: &Plan) -> Vec<Differs> {
         }
         if is_number {
             values.sort_by(|a, b| a.0.total_cmp(&b.0));
+        } else {
+            for (at, own) in values.iter_mut().enumerate() {
+                own.0 = at as f64;
+            }
         }
         let all = plan.points.iter().filter_map(|point| point.set.get(key));
         let is_time = is_number && all.clone().any(toml::Value::is_str);

@@ -77,12 +77,10 @@ impl Plan {
     }
 }
 
-impl Point {
-    /// What is set, as on a command line.
-    pub fn sets(&self) -> Vec<String> {
-        let set = self.set.iter();
-        set.map(|(key, value)| format!("{key}={value}")).collect()
-    }
+/// What is set, as on a command line.
+pub fn sets(set: &Settings) -> Vec<String> {
+    let set = set.iter();
+    set.map(|(key, value)| format!("{key}={value}")).collect()
 }
 
 /// Plans a study, and writes the plan into a folder; answers it, and whether it was
@@ -108,8 +106,8 @@ pub fn make(study: &Path, out: &Path) -> Result<(Plan, bool), Failure> {
                 "{}: changes nothing: {} and {} make the same scenario (expected values that each \
                  make another one)",
                 key.map(|key| study.at(key)).unwrap_or_default(),
-                list(same.sets()),
-                list(point.sets())
+                list(sets(&same.set)),
+                list(sets(set))
             )));
         }
         points.push(point);
@@ -160,13 +158,7 @@ fn point(
     set: &Settings,
     inputs: &mut BTreeMap<String, String>,
 ) -> anyhow::Result<Point> {
-    let mut point = Point {
-        id: String::new(),
-        set: set.clone(),
-        runs: 0,
-        predicted_s: 0.0,
-    };
-    let sets = point.sets();
+    let sets = sets(set);
     let scenario = parse(&study.scenario, text, &sets).map_err(|error| {
         let said = error.to_string();
         let mut named = set.keys().zip(&sets);
@@ -188,10 +180,12 @@ fn point(
         "{}: no job can run (expected at least one)",
         at()
     );
-    point.id = id(&scenario, inputs)?;
-    point.runs = report.runs;
-    point.predicted_s = (report.wall_time_s * 1e3).ceil() / 1e3;
-    Ok(point)
+    Ok(Point {
+        id: id(&scenario, inputs)?,
+        set: set.clone(),
+        runs: report.runs,
+        predicted_s: (report.wall_time_s * 1e3).ceil() / 1e3,
+    })
 }
 
 fn parse(file: &Path, text: &str, sets: &[String]) -> Result<Scenario, ScenarioError> {
@@ -236,9 +230,8 @@ impl Plan {
         let read = |name: &str| {
             let path = dir.join(name);
             let text = std::fs::read_to_string(&path);
-            text.with_context(|| {
-                format!("{}: expected a plan (gridrig sweep plan)", path.display())
-            })
+            let expected = || format!("{}: expected a plan (gridrig sweep plan)", path.display());
+            text.with_context(expected)
         };
         let at = dir.join(HEADER).display().to_string();
         let header = serde_json::from_str(&read(HEADER)?);
@@ -282,7 +275,7 @@ impl Plan {
     /// # Errors
     /// When it is another one than was planned, as by a program that is not the same.
     pub fn scenario(&self, point: &Point) -> anyhow::Result<Scenario> {
-        let scenario = parse(&self.header.scenario, &self.text, &point.sets())?;
+        let scenario = parse(&self.header.scenario, &self.text, &sets(&point.set))?;
         let id = id(&scenario, &mut self.header.inputs.clone())?;
         let planned = &point.id;
         ensure!(

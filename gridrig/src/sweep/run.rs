@@ -1,6 +1,6 @@
 //! A slice of a sweep: what of it is missing is run.
 
-use super::plan::{Plan, Point};
+use super::plan::{Plan, Point, sets};
 use crate::exit::Failure;
 use crate::interrupt;
 use crate::runner::{self, CellNumber, RunOptions};
@@ -18,6 +18,7 @@ const FAILED: &str = "failed.txt";
 const LOCK: &str = "lock";
 
 /// How far a point has come.
+#[derive(Default)]
 pub struct State {
     /// Runs that are whole and valid, in order.
     pub done: Vec<Manifest>,
@@ -28,10 +29,7 @@ pub struct State {
 impl State {
     /// Looks at what there is of a point.
     pub fn of(plan: &Plan, point: &Point) -> Self {
-        let mut state = State {
-            done: Vec::new(),
-            failed: Vec::new(),
-        };
+        let mut state = State::default();
         let dir = plan.runs_of(point);
         // SCENARIO-SEED/POLICY/rNNN
         let runs = (0..3).fold(vec![dir.clone()], |dirs, _| below(&dirs));
@@ -91,7 +89,7 @@ pub fn run(plan: &Plan, slice: CellNumber, processors: usize) -> Result<(), Fail
             Err(_) => "interrupted",
         };
         let (number, of) = (count.fetch_add(1, Ordering::Relaxed) + 1, todo.len());
-        let (id, sets) = (&point.id, list(point.sets()));
+        let (id, sets) = (&point.id, list(sets(&point.set)));
         eprintln!("{number} of {of}: {id} ({sets}): {said}");
         ran
     });

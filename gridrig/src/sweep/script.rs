@@ -57,10 +57,8 @@ pub fn script(
         }
     };
     let each = plot::seconds(all_s / count as f64);
-    let (slices, on) = (
-        many(count as u64, "slice"),
-        many(processors as u64, "processor"),
-    );
+    let slices = many(count as u64, "slice");
+    let on = many(processors as u64, "processor");
     let values = [
         ("@WHAT@", format!("{slices}, each about {each} on {on}")),
         ("@SLICES@", count.to_string()),

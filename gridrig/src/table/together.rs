@@ -1,6 +1,7 @@
 //! All replications of a scenario in one table.
 
-use super::{bounds, number, percent, unfinished, went_wrong};
+use super::remarks::remark;
+use super::{bounds, number, percent};
 use crate::runner::{PolicyRun, ReplicationRuns};
 use crate::scenario::Scenario;
 use crate::words::counts;
@@ -39,8 +40,8 @@ pub(super) fn draw(
     let left_out: u64 = common.iter().map(|one| one.left_out).sum();
     let _ = writeln!(
         text,
-        "\n{} replications, {} to {}: {jobs} jobs submitted\ncompared on the {compared} jobs that \
-         completed under every policy of their replication; {left_out} left out\n",
+        "\n{} replications, {} to {}: {jobs} jobs submitted in all\ncompared on the {compared} jobs \
+         that completed under every policy of their replication; {left_out} left out\n",
         replications.len(),
         first.key,
         last.key
@@ -63,8 +64,9 @@ pub(super) fn draw(
     let tau = scenario.measure.tau.as_secs_f64();
     let _ = writeln!(
         text,
-        "means over the replications; bounded slowdown with tau = {tau:.3} s of the run; delay = \
-         end seen - submit - run time"
+        "means over the replications, below with (least .. most) where they differ; jobs, skipped \
+         lines, other counts and processor-hours are sums over them\nbounded slowdown with tau = \
+         {tau:.3} s of the run; delay = end seen - submit - run time"
     );
     if let Some(why) = why {
         let _ = writeln!(text, "no intervals: {why}");
@@ -76,10 +78,10 @@ pub(super) fn draw(
     }
     skipped(text, replications);
     bounds(text, &first.runs);
+    let compression = scenario.compression().as_f64();
     for (name, own) in &all {
-        let summary = summed(own.iter().map(|(run, _)| &run.summary));
-        unfinished(text, name, &summary);
-        went_wrong(text, name, &summary);
+        let own: Vec<&RunSummary> = own.iter().map(|(run, _)| &run.summary).collect();
+        remark(text, name, &summed(&own), &own, compression);
     }
     for warning in folded(warnings(&runs).iter()) {
         let _ = writeln!(text, "warning: {warning}");
@@ -128,16 +130,12 @@ fn row(name: &str, own: &[Own<'_>], is_repeated: bool) -> Vec<String> {
 }
 
 /// What can be counted over several runs, of all of them.
-fn summed<'a>(runs: impl Iterator<Item = &'a RunSummary>) -> RunSummary {
-    let mut all = RunSummary::default();
+fn summed(runs: &[&RunSummary]) -> RunSummary {
+    let mut all = RunSummary {
+        jobs: runs.iter().map(|one| one.jobs).sum(),
+        ..RunSummary::default()
+    };
     for one in runs {
-        let (sum, jobs) = (&mut all.jobs, &one.jobs);
-        sum.submitted += jobs.submitted;
-        sum.completed += jobs.completed;
-        sum.rejected += jobs.rejected;
-        sum.cancelled += jobs.cancelled;
-        sum.failed += jobs.failed;
-        sum.unfinished += jobs.unfinished;
         all.goodput_processor_s += one.goodput_processor_s;
         for (reason, count) in &one.reasons {
             *all.reasons.entry(*reason).or_default() += count;
@@ -147,6 +145,18 @@ fn summed<'a>(runs: impl Iterator<Item = &'a RunSummary>) -> RunSummary {
             sum.requeues += lost.requeues;
             sum.failed_jobs += lost.failed_jobs;
             sum.lost_processor_s += lost.lost_processor_s;
+        }
+        if let Some(lent) = &one.lending {
+            let sum = all.lending.get_or_insert_default();
+            sum.local_processor_s += lent.local_processor_s;
+            sum.intra_site_processor_s += lent.intra_site_processor_s;
+            sum.intra_grid_processor_s += lent.intra_grid_processor_s;
+            sum.inter_grid_processor_s += lent.inter_grid_processor_s;
+            sum.charged_processor_s += lent.charged_processor_s;
+            sum.requests += lent.requests;
+            sum.rejections += lent.rejections;
+            sum.cancelled_requests += lent.cancelled_requests;
+            sum.delegations += lent.delegations;
         }
         for (kind, count) in one.faults.iter().flatten() {
             let sum = all.faults.get_or_insert_with(BTreeMap::new);
@@ -164,7 +174,8 @@ fn skipped(text: &mut String, replications: &[ReplicationRuns]) {
         *skipped.entry(reason).or_default() += lines;
     }
     if !skipped.is_empty() {
-        let _ = writeln!(text, "lines of the traces skipped: {}", counts(&skipped));
+        let lines = counts(&skipped);
+        let _ = writeln!(text, "lines of the traces skipped in all: {lines}");
     }
 }
 
@@ -194,33 +205,44 @@ fn warnings(runs: &[&PolicyRun]) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
+    use super::*;
     use crate::runner::{RunOptions, run};
-    use crate::scenario::Scenario;
     use crate::table::report;
     use std::fs;
+    use std::path::Path;
+
+    /// The runs of a scenario in a folder, on these jobs: its number, when it comes, how long it
+    /// runs, and its processors.
+    fn study(dir: &Path, text: &str, jobs: &[[i64; 4]]) -> (Scenario, Vec<ReplicationRuns>) {
+        let line = |[id, submit, run, size]: &[i64; 4]| {
+            format!("{id} {submit} -1 {run} {size} -1 -1 {size} -1 -1 1 7 1 1 1 1 -1 -1\n")
+        };
+        let trace: String = jobs.iter().map(line).collect();
+        fs::write(dir.join("t.swf"), trace).unwrap();
+        let file = dir.join("s.toml");
+        fs::write(&file, text).unwrap();
+        let scenario = Scenario::load(&file, &[]).unwrap();
+        let options = RunOptions {
+            out: Some(dir.join("runs")),
+            quiet: true,
+            ..RunOptions::default()
+        };
+        let all = run(&scenario, &options).unwrap();
+        (scenario, all)
+    }
 
     #[test]
     fn runs_of_a_study_that_goes_on_are_told_under_their_own_policy() {
         let dir = tempfile::tempdir().unwrap();
-        let file = dir.path().join("s.toml");
         // Under round-robin every second job goes to the slow site.
-        let lines = (1..7).map(|id| format!("{id} 0 -1 20 2 -1 -1 2 -1 -1 1 7 1 1 1 1 -1 -1\n"));
-        let trace: String = lines.collect();
-        fs::write(dir.path().join("t.swf"), trace).unwrap();
+        let jobs: Vec<[i64; 4]> = (1..7).map(|id| [id, 0, 20, 2]).collect();
         let text = "[workload]\ntrace = \"t.swf\"\ndomain = \"a\"\n\
                     [[domain]]\nname = \"a\"\nclusters = [{ name = \"a1\", processors = 12 }]\n\
                     [[domain]]\nname = \"b\"\nclusters = [{ name = \"b1\", processors = 2 }]\n\
                     [[link]]\nbetween = [\"a\", \"b\"]\nlatency = \"50ms\"\n\
                     [run]\npolicies = [\"round-robin\", \"free-node\"]\nbounds = false\n\
                     replicate = { over = \"broker-phase\", count = 3 }\n";
-        fs::write(&file, text).unwrap();
-        let scenario = Scenario::load(&file, &[]).unwrap();
-        let options = RunOptions {
-            out: Some(dir.path().join("runs")),
-            quiet: true,
-            ..RunOptions::default()
-        };
-        let mut all = run(&scenario, &options).unwrap();
+        let (scenario, mut all) = study(dir.path(), text, &jobs);
         let told = |all: &[_], name: &str| {
             let text = report(&scenario, all).unwrap();
             let row = text.lines().find(|line| line.starts_with(name));
@@ -234,5 +256,119 @@ mod tests {
         let (mean, text) = told(&all, "round-robin");
         assert_eq!(mean, others, "{text}");
         assert!(text.contains("not every policy ran in every"), "{text}");
+    }
+
+    /// In each of two replications two jobs run on processors that are lent, and one line is
+    /// skipped.
+    #[test]
+    fn what_was_lent_and_skipped_is_summed_over_replications() {
+        let dir = tempfile::tempdir().unwrap();
+        let broker = "broker = { matchmaking_interval = \"20s\", delegation_interval = \"5s\", \
+                      max_hops = 4 }";
+        let text = format!(
+            "[workload]\ntrace = \"t.swf\"\ndomain = \"a\"\n\
+             [[domain]]\nname = \"a\"\nsiblings = [\"b\"]\ngrid = \"g\"\n{broker}\n\
+             clusters = [{{ name = \"a1\", processors = 2 }}]\n\
+             [[domain]]\nname = \"b\"\ngrid = \"g\"\ncentral = true\n{broker}\n\
+             clusters = [{{ name = \"b1\", processors = 4 }}]\n\
+             [mesh]\nlatency = \"1ms\"\n\
+             [run]\npolicies = [\"free-node(matchmaking=delegate)\"]\n\
+             replicate = {{ over = \"broker-phase\", count = 2 }}\n"
+        );
+        let jobs = [
+            [1, 1, 300, 2],
+            [2, 13, 100, 2],
+            [3, 21, 50, 1],
+            [4, 22, -1, 1],
+        ];
+        let (scenario, all) = study(dir.path(), &text, &jobs);
+        let told = report(&scenario, &all).unwrap();
+        for expected in [
+            ": 6 jobs submitted in all\n",
+            "\nlines of the traces skipped in all: 2 never-ran\n",
+            "\nfree-node(matchmaking=delegate): goodput 0.3 processor-hours where jobs entered, ",
+            "; requests 4, rejected 0, cancelled 0, delegations 4; ",
+        ] {
+            assert!(told.contains(expected), "{expected}: {told}");
+        }
+    }
+
+    #[test]
+    fn what_was_placed_and_reserved_is_a_mean_with_its_range() {
+        let dir = tempfile::tempdir().unwrap();
+        let cluster = |name: &str| {
+            format!(
+                "{{ name = \"{name}\", processors = 4, discipline = \"easy-backfill\", \
+                 reservations = {{}} }}"
+            )
+        };
+        let (first, second) = (cluster("a1"), cluster("a2"));
+        let text = format!(
+            "[workload]\ntrace = \"t.swf\"\ndomain = \"a\"\n\
+             [workload.draw]\n\
+             start_window = {{ share = 0.5, notice = \"1min\", length = \"1h\" }}\n\
+             [[domain]]\nname = \"a\"\nclusters = [{first}, {second}]\n\
+             [run]\npolicies = [\"co-reservation\", \"free-node\"]\nbounds = false\n\
+             replicate = {{ over = \"seed\", count = 3 }}\n"
+        );
+        let jobs = [[1, 1, 300, 2], [2, 13, 100, 2], [3, 21, 50, 1]];
+        let (scenario, all) = study(dir.path(), &text, &jobs);
+        let starts = all.iter().map(|one| &one.runs[0].summary.further);
+        let starts = Distribution::of(starts.map(|own| own["startup_s_mean"].unwrap()));
+        let [mean, least, most] = [starts.mean, starts.min, starts.max].map(Option::unwrap);
+        assert!(most - least > 1.0, "{starts:?}");
+        let told = report(&scenario, &all).unwrap();
+        for expected in [
+            "\nco-reservation: all jobs that it placed, on average: 1.00 clusters, ",
+            &format!(" started {mean:.1} ({least:.1} .. {most:.1}) s later\n"),
+            "\nfree-node: 100.0 % of the jobs with a start window started; jobs without one waited ",
+        ] {
+            assert!(told.contains(expected), "{expected}: {told}");
+        }
+    }
+
+    #[test]
+    fn predictions_are_told_with_their_intervals_where_some_have_one() {
+        let predicted = |interval: Option<(f64, f64)>| RunSummary {
+            further: [
+                ("prediction_error_s_abs_mean", Some(20.0)),
+                ("prediction_kept_share", Some(0.5)),
+                ("prediction_interval_coverage", interval.map(|it| it.0)),
+                ("prediction_interval_s_mean", interval.map(|it| it.1)),
+            ]
+            .into(),
+            ..RunSummary::default()
+        };
+        let told = |runs: [&RunSummary; 2]| {
+            let mut text = String::new();
+            remark(&mut text, "p", &summed(&runs), &runs, 1.0);
+            text
+        };
+        let without = "p: predicted starts of all its jobs were off by 20.0 s on average, \
+                       50.0 % started no later";
+        let none = predicted(None);
+        assert_eq!(told([&none, &none]), format!("{without}\n"));
+        let (first, second) = (
+            predicted(Some((0.875, 70.0))),
+            predicted(Some((0.925, 30.0))),
+        );
+        let within = "; 90.0 (87.5 .. 92.5) % started within a 90 % interval, on average \
+                      50.0 (30.0 .. 70.0) s wide\n";
+        assert_eq!(told([&first, &second]), format!("{without}{within}"));
+    }
+
+    #[test]
+    fn how_late_jobs_were_submitted_is_a_mean_and_the_worst_of_all() {
+        let late = |p99_s: f64, max_s: i64| RunSummary {
+            submission_lag_ns_p99: Some(p99_s * 1e9),
+            submission_lag_ns_max: Some(max_s * 1_000_000_000),
+            ..RunSummary::default()
+        };
+        let mut text = String::new();
+        let runs = [&late(1.0, 5), &late(3.0, 4)];
+        remark(&mut text, "p", &summed(&runs), &runs, 10.0);
+        let expected = "p: submission lag: p99 2.000 (1.000 .. 3.000) s, worst 5.000 s of run time, \
+                        which is 50.0 s of trace time\n";
+        assert_eq!(text, expected);
     }
 }

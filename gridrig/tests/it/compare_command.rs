@@ -1,6 +1,6 @@
 //! `gridrig compare`: from runs on the disk to a sentence.
 
-use crate::command::{Bench, JOBS, PAIR, expect_code, json, root, run, stderr, stdout};
+use crate::command::{Bench, JOBS, PAIR, expect_code, json, ok, root, run, split, stderr, stdout};
 use crate::need;
 use serde_json::Value;
 use std::process::Command;
@@ -276,5 +276,32 @@ fn what_run_compare_and_check_print_is_what_their_schemas_say() {
         let mut other = document;
         *other.pointer_mut(at).unwrap() = true.into();
         assert!(!holds(&other).0, "{kind}");
+    }
+}
+
+#[test]
+fn every_document_begins_with_the_name_of_its_schema() {
+    let bench = Bench::ran(PAIR, &JOBS);
+    let (scenario, runs) = (bench.path("s.toml"), bench.path("runs"));
+    let (page, tables) = (bench.path("report.html"), bench.path("tables"));
+    let dir = format!("{runs}/s-1/free-node/r000");
+    for (words, name) in [
+        (format!("run {scenario} --out {runs}"), "run"),
+        (format!("check {scenario}"), "check"),
+        (format!("compare {runs}"), "compare"),
+        (format!("audit {dir}"), "audit"),
+        (format!("explain {dir} 0"), "explain"),
+        (format!("report {runs} --out {page}"), "report"),
+        (
+            format!("export {runs} --format csv --out {tables}"),
+            "export",
+        ),
+        ("metrics".to_owned(), "metrics"),
+        ("trace info traces/ctc-like.swf.gz".to_owned(), "trace-info"),
+    ] {
+        let document = json(&ok(run(&split(&format!("{words} --json")))));
+        let (first, value) = document.as_object().unwrap().iter().next().unwrap();
+        assert_eq!(first, "schema", "{words}");
+        assert_eq!(*value, format!("gridrig.{name}.1"), "{words}");
     }
 }

@@ -1,7 +1,9 @@
 //! Three brokers in sessions over SOAP, one of which dies three times; and an LRMS that
-//! dies and forgets its jobs.
+//! dies and forgets its jobs, or goes on with its journal.
 
-use crate::command::{Bench, Service, expect_code, gridrig, json, start, start_overheard};
+use crate::command::{
+    Bench, Service, expect_code, expect_refused, gridrig, json, run, split, start, start_overheard,
+};
 use crate::overheard::{Overheard, served_wsdl};
 use crate::patience::Patience;
 use gridrig_core::event::Party;
@@ -217,6 +219,85 @@ fn a_job_at_an_lrms_that_is_killed_and_forgets_it_has_an_end() {
     assert_eq!(job.state, "failed", "{job:?}");
     assert_eq!(job.reason.as_deref(), Some("lost"));
     assert!(!has_started(&rig));
+}
+
+#[test]
+fn an_emulator_that_is_killed_goes_on_with_its_journal_and_each_job_ends_once() {
+    let _alone = crate::real_time::alone();
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("c.journal").display().to_string();
+    let port = free_ports(1).unwrap()[0];
+    let clock = RunClock::starting_in(std::time::Duration::ZERO, Decimal::from_whole(SPEED));
+    let epoch = format!(" --epoch {}", clock.epoch_unix_ns());
+    let same = format!(
+        "emulator --face ws-agreement --listen 127.0.0.1:{port} --speed {SPEED} --journal {path}"
+    );
+    let line = format!("{same} --processors 1{epoch}");
+    let first = start(&split(&line));
+    let url = first.url.clone();
+    let look = |id: u32| answered(async |client| client.job(&url, id).await);
+    // One processor, so that one has ended, one runs and one waits.
+    let ids = ["1s", "40s", "5s"].map(|run_time| {
+        let job = serde_json::json!({"processors": 1, "run_time": run_time});
+        let job: JobSubmission = serde_json::from_value(job).unwrap();
+        answered(async |client| client.submit(&url, &job).await).id
+    });
+    let patience = Patience::seconds(300).every(20);
+    while look(ids[1]).state == "queued" {
+        patience.wait("the second job runs");
+    }
+    let ended = look(ids[0]);
+    assert_eq!(ended.state, "completed");
+    // SIGKILL, and the same command once more.
+    drop(first);
+    let second = start(&split(&line));
+    assert_eq!(look(ids[0]), ended);
+    while look(ids[2]).state != "completed" {
+        patience.wait("the last job has an end");
+    }
+    // Time has gone on meanwhile, and what was due has happened at its instant.
+    let [_, runs, waits] = ids.map(look);
+    let millis = |from: Option<u64>, to: Option<u64>| (to.unwrap() - from.unwrap()) / 1_000_000;
+    assert_eq!(millis(runs.start_ns, runs.finish_ns), 40_000, "{runs:?}");
+    assert_eq!(waits.start_ns, runs.finish_ns);
+    assert_eq!(millis(waits.start_ns, waits.finish_ns), 5_000, "{waits:?}");
+    let page = answered(async |client| client.events(&url, 0).await);
+    assert_eq!(page.lives, 2);
+    for kind in ["queued", "started", "finished"] {
+        let of_kind = page.events.iter().filter(|event| event.event == kind);
+        let jobs: Vec<_> = of_kind.filter_map(|event| event.job).collect();
+        assert_eq!(jobs, ids, "{kind}");
+    }
+    drop(second);
+    for (more, said) in [
+        (
+            format!(" --processors 2{epoch}"),
+            "c.journal: line 1: of = emulator cluster",
+        ),
+        (" --processors 1".to_owned(), "(expected --epoch "),
+    ] {
+        expect_refused(&run(&split(&format!("{same}{more}"))), said);
+    }
+}
+
+#[test]
+fn an_emulator_keeps_no_journal_if_others_know_more_of_its_jobs() {
+    let dir = tempfile::tempdir().unwrap();
+    let [path, bin] = ["c.journal", "bin"].map(|name| dir.path().join(name));
+    let slurm = format!("--slurm-bin {}", bin.display());
+    for (more, said) in [
+        ("--face arc", "expected no face arc at cluster cluster"),
+        ("--face bes", "expected no face bes"),
+        (slurm.as_str(), "expected no commands of Slurm"),
+        ("--lrms slurm", "expected no real LRMS"),
+    ] {
+        let line = format!(
+            "emulator --processors 1 --journal {} {more}",
+            path.display()
+        );
+        expect_refused(&run(&split(&line)), said);
+    }
+    assert!(!path.exists() && !bin.exists());
 }
 
 #[test]

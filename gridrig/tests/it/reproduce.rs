@@ -23,6 +23,7 @@ fn a_short_study_of_slurm_compares_every_job_and_writes_its_report() {
     let all: Vec<&str> = words.iter().chain(&more).copied().collect();
     let study = ok(run(&[all.as_slice(), &["--json"]].concat()));
     let document = json(&study);
+    assert_eq!(document["schema"], "gridrig.reproduce-slurm-fidelity.1");
     assert!(document["slurm"].as_str().unwrap().contains('.'));
     let builtin = &document["builtin"];
     assert_eq!(

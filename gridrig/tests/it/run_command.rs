@@ -145,7 +145,7 @@ fn several_replications_are_one_table_with_the_intervals_of_compare() {
     expect_code(&output, 0);
     let table = stdout(&output);
     assert!(
-        table.contains("\n5 replications, ") && table.contains(": 35 jobs submitted\n"),
+        table.contains("\n5 replications, ") && table.contains(": 35 jobs submitted in all\n"),
         "{table}"
     );
     let document = json(&run(&["compare", &bench.path("runs"), "--json"]));

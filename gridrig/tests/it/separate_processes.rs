@@ -184,7 +184,9 @@ fn a_broker_without_peers_asks_its_clusters_what_they_are() {
         .output()
         .unwrap();
     expect_code(&output, 0);
-    assert_eq!(json(&output)["ends"]["completed"], 6);
+    let document = json(&output);
+    assert_eq!(document["schema"], "gridrig.replay.1");
+    assert_eq!(document["ends"]["completed"], 6);
 }
 
 /// An LRMS that was started without `--broker`: its broker tells it where it is, with each

@@ -94,7 +94,7 @@ impl Link {
     /// The form in which resources are told as records, if they are.
     pub(super) fn agreed_form(&self) -> Option<Form> {
         let state = self.state();
-        let terms = state.end.session().terms()?;
+        let terms = state.terms()?;
         terms::tells_records(terms).then_some(terms.form)
     }
 

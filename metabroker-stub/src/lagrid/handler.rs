@@ -48,7 +48,7 @@ impl BrokerHandler {
         otherwise: &str,
     ) -> Result<Arc<Link>> {
         let link = self.admit(caller, connection)?;
-        let roles = link.state().end.session().terms().map(|terms| terms.roles);
+        let roles = link.state().terms().map(|terms| terms.roles);
         if roles.is_some_and(role) {
             return Ok(link);
         }

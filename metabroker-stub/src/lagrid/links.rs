@@ -7,7 +7,7 @@ use crate::Peer;
 use gridrig_core::agent::{BrokerSetup, GridNames, PeerLink, SessionChange};
 use gridrig_core::ids::{ClusterId, DomainId};
 use gridrig_core::load::LoadSample;
-use gridrig_core::session::{Auth, Beat, Roles, Stance, Terms, Threshold};
+use gridrig_core::session::{Auth, Beat, Roles, Stance, Terms};
 use gridrig_core::time::{SimDuration, WallTime};
 use gridrig_protocol::inventory::InventoryDocument;
 use gridrig_protocol::lagrid::{Caller, PeerClient, SOAP_PATH, codes};
@@ -212,7 +212,7 @@ impl Links {
             if !state.names.iter().any(|name| **name == *connection) {
                 continue;
             }
-            let agreed = state.end.session().terms().map(|terms| terms.auth);
+            let agreed = state.terms().map(|terms| terms.auth);
             let agreed = agreed.ok_or_else(|| {
                 Problem::of_code(codes::NOT_ESTABLISHED, "the connection is not open yet")
             })?;
@@ -245,16 +245,6 @@ pub(super) fn not_authenticated(wanted: Auth) -> Problem {
 }
 
 impl Link {
-    /// The peer's domain.
-    pub fn domain(&self) -> DomainId {
-        self.domain
-    }
-
-    /// How far a load must move before the peer is told of it.
-    pub fn threshold(&self) -> Option<Threshold> {
-        self.setup.push
-    }
-
     /// Name of the peer's domain.
     pub fn name(&self) -> &str {
         &self.setup.name
@@ -438,7 +428,12 @@ impl State {
 
     /// The interval that was agreed on, while there is a session.
     pub fn heartbeat(&self) -> Option<SimDuration> {
-        self.end.session().terms().map(|terms| terms.heartbeat)
+        self.terms().map(|terms| terms.heartbeat)
+    }
+
+    /// The terms of the session, while there is one.
+    pub fn terms(&self) -> Option<&Terms> {
+        self.end.session().terms()
     }
 
     /// The session is over or worth nothing.

@@ -3,7 +3,6 @@
 
 use super::links::{Link, Links};
 use gridrig_core::agent::{Ask, BrokerAgent, PeerSession, Pull, SessionChange};
-use gridrig_core::event::Party;
 use gridrig_core::ids::DomainId;
 use gridrig_core::session::{Beat, Phase};
 use gridrig_core::time::SimDuration;
@@ -136,17 +135,12 @@ impl SessionTask {
     /// Asks the peer, unless what is planned to go wrong keeps the question, or the
     /// answer, from getting through.
     async fn pass<T>(&self, is_information: bool, ask: impl Future<Output = T>) -> Option<T> {
-        let Ways {
-            faults,
-            clock,
-            here,
-        } = &self.ways;
-        let way = (Party::Broker(*here), Party::Broker(self.link.domain));
-        let ask = async { Ok(ask.await) };
-        faults
-            .carry(clock.now(), way, is_information, ask)
-            .await
-            .ok()
+        let (ways, ask) = (&self.ways, async { Ok(ask.await) });
+        let way = (ways.here.into(), self.link.domain.into());
+        let carried = ways
+            .faults
+            .carry(ways.clock.now(), way, is_information, ask);
+        carried.await.ok()
     }
 
     /// Negotiates a session or its terms.
@@ -207,13 +201,7 @@ impl SessionTask {
         let SessionChange::Open { roles, found } = change else {
             return Ok(());
         };
-        let auth = self
-            .link
-            .state()
-            .end
-            .session()
-            .terms()
-            .map(|t| t.auth.name());
+        let auth = self.link.state().terms().map(|terms| terms.auth.name());
         let named = roles.map(|roles| roles.name());
         tracing::info!(peer, auth, roles = named, found, jobs, "a session is open");
         Ok(())

@@ -1,6 +1,8 @@
 //! Jobs from clients and from peers.
 
 use super::*;
+use gridrig_core::time::SimTime;
+use gridrig_service::{MOST_WAITING, Service as _};
 
 fn job(id: u32, processors: u32) -> Value {
     json!({"id": id, "processors": processors, "run_time": "60s"})
@@ -16,6 +18,21 @@ async fn a_job_waits_for_the_cycle_and_can_be_cancelled_till_then() {
     assert_eq!((status, &job["state"]), (200, &"cancelled".into()));
     let (_, ends) = ask(&broker, "GET", "/v1/ends", None).await;
     assert_eq!(ends["ends"][0]["state"], "cancelled");
+}
+
+#[tokio::test]
+async fn a_full_queue_asks_the_client_to_come_back() {
+    let mut config = config(SimDuration::from_secs(36_000), NOWHERE, NOWHERE);
+    let machine = config.machine(0, SimTime::ZERO);
+    let bound = machine.broker().config().queue_limit;
+    assert_eq!(bound, Some(MOST_WAITING));
+    config.setup.config.queue_limit = Some(1);
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let broker = spawn(config, listener).await.unwrap();
+    let (status, _) = ask(&broker, "POST", "/v1/jobs", Some(job(0, 1))).await;
+    assert_eq!(status, 201);
+    let (status, said) = ask(&broker, "POST", "/v1/jobs", Some(job(1, 1))).await;
+    assert_eq!((status, &said["code"]), (503, &"queue-full".into()));
 }
 
 #[tokio::test]

@@ -76,27 +76,22 @@ impl ArcRest {
         };
         let asked = Element::new("", "jobs").with(Element::new("", "job").field("id", name));
         let found = self.about_one("status", asked.to_document(), 200).await?;
-        Ok(match part(&found, "state").as_str() {
-            "FINISHED" => Some(JobEnd::without_run(job, EndState::Completed)),
-            "KILLED" => Some(JobEnd::without_run(job, EndState::Cancelled)),
-            "FAILED" => Some(JobEnd::without_run(
-                job,
-                EndState::Failed(Reason::LrmsFailed),
-            )),
-            "WIPED" => Some(JobEnd::without_run(job, EndState::LOST)),
-            _ => None,
-        })
+        let state = match part(&found, "state").as_str() {
+            "FINISHED" => EndState::Completed,
+            "KILLED" => EndState::Cancelled,
+            "FAILED" => EndState::Failed(Reason::LrmsFailed),
+            "WIPED" => EndState::LOST,
+            _ => return Ok(None),
+        };
+        Ok(Some(JobEnd::without_run(job, state)))
     }
 }
 
 /// The text of a part of what is said of a job.
 fn part(job: &Element, name: &str) -> String {
     let found = job.elements().find(|element| element.name == name);
-    found
-        .map(Element::text)
-        .unwrap_or_default()
-        .trim()
-        .to_owned()
+    let text = found.map(Element::text).unwrap_or_default();
+    text.trim().to_owned()
 }
 
 impl Outlet for ArcRest {

@@ -87,16 +87,14 @@ impl Bes {
         let of_one = answer.child(FACTORY, "Response");
         let status = of_one.and_then(|it| it.child(FACTORY, "ActivityStatus"));
         let status = status.ok_or_else(|| self.refused(200, &texts(&answer)))?;
-        Ok(match status.attribute("", "state") {
-            Some("Finished") => Some(JobEnd::without_run(job, EndState::Completed)),
+        let state = match status.attribute("", "state") {
+            Some("Finished") => EndState::Completed,
             // As the text of GFD.108 has it, and as its schema.
-            Some("Terminated" | "Cancelled") => Some(JobEnd::without_run(job, EndState::Cancelled)),
-            Some("Failed") => Some(JobEnd::without_run(
-                job,
-                EndState::Failed(Reason::LrmsFailed),
-            )),
-            _ => None,
-        })
+            Some("Terminated" | "Cancelled") => EndState::Cancelled,
+            Some("Failed") => EndState::Failed(Reason::LrmsFailed),
+            _ => return Ok(None),
+        };
+        Ok(Some(JobEnd::without_run(job, state)))
     }
 }
 

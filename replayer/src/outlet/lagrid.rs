@@ -199,7 +199,9 @@ impl LaGrid {
         match self.in_session(query).await {
             Ok(report) => Ok(end_of(job, &report)),
             // It was restarted: nobody there will ever tell.
-            Err(TransportError::Answered { status: 404, .. }) => Ok(Some(lost(job))),
+            Err(TransportError::Answered { status: 404, .. }) => {
+                Ok(Some(JobEnd::without_run(job, EndState::LOST)))
+            }
             Err(error) => Err(error),
         }
     }
@@ -320,10 +322,6 @@ fn end_of(job: JobId, report: &JobReport) -> Option<JobEnd> {
         start: report.start_ns.map(SimTime::from_nanos),
         finish: report.finish_ns.map(SimTime::from_nanos),
     })
-}
-
-fn lost(job: JobId) -> JobEnd {
-    JobEnd::without_run(job, EndState::LOST)
 }
 
 impl Outlet for LaGrid {

@@ -150,36 +150,44 @@ impl Senders {
     /// what: nobody would hear what it had to say.
     pub async fn panicked(&mut self) {
         let (outbox, under_way) = (&mut self.outbox, &mut self.under_way);
-        let own = async {
-            while let Some(ended) = under_way.join_next().await {
-                if let Some(panic) = ended.err().and_then(|error| error.try_into_panic().ok()) {
-                    resume_unwind(panic);
-                }
-            }
-            pending::<()>().await;
-        };
-        let mut any = pin!(async {
+        let any = async {
             tokio::select! {
                 () = outbox.panicked() => {}
-                () = own => {}
+                () = panic_of(under_way) => {}
             }
-        });
-        let panic: Box<dyn Any + Send> = poll_fn(|context| {
-            let polled = catch_unwind(AssertUnwindSafe(|| any.as_mut().poll(context)));
-            polled.map_or_else(Poll::Ready, |_| Poll::Pending)
-        })
-        .await;
-        let text = panic.downcast_ref::<String>().map(String::as_str);
-        let text = text.or(panic.downcast_ref().copied());
-        let text = text.unwrap_or("a panic");
-        let error = io::Error::other(format!("a task that hands jobs over panicked: {text}"));
-        resume_unwind(Box::new(error))
+        };
+        named("a task that hands jobs over", any).await;
     }
 
     /// Breaks off what is under way.
     pub async fn stop(&mut self) {
         self.under_way.shutdown().await;
     }
+}
+
+/// Waits until one of the tasks has panicked, and goes on with its panic.
+pub(super) async fn panic_of(tasks: &mut JoinSet<()>) {
+    while let Some(ended) = tasks.join_next().await {
+        if let Some(panic) = ended.err().and_then(|error| error.try_into_panic().ok()) {
+            resume_unwind(panic);
+        }
+    }
+    pending::<()>().await;
+}
+
+/// Waits for a panic of `any`, and goes on with an error that says of what and `whose`.
+pub(super) async fn named(whose: &str, any: impl Future<Output = ()>) {
+    let mut any = pin!(any);
+    let panic: Box<dyn Any + Send> = poll_fn(|context| {
+        let polled = catch_unwind(AssertUnwindSafe(|| any.as_mut().poll(context)));
+        polled.map_or_else(Poll::Ready, |_| Poll::Pending)
+    })
+    .await;
+    let text = panic.downcast_ref::<String>().map(String::as_str);
+    let text = text.or(panic.downcast_ref().copied());
+    let text = text.unwrap_or("a panic");
+    let error = io::Error::other(format!("{whose} panicked: {text}"));
+    resume_unwind(Box::new(error))
 }
 
 /// Hands a job over, or has one removed.
@@ -290,5 +298,20 @@ mod tests {
         let panic = run.join().unwrap_err();
         let why = panic.downcast::<io::Error>().unwrap().to_string();
         assert!(why.contains("over panicked: a broken invariant"), "{why}");
+    }
+
+    #[tokio::test]
+    async fn a_panic_of_a_task_that_reads_logs_is_named_and_an_end_is_none() {
+        let mut tasks = JoinSet::new();
+        tasks.spawn(async {});
+        tasks.spawn(async { panic!("a broken line") });
+        let mut readers = super::super::Readers {
+            tasks,
+            again: Vec::new(),
+        };
+        let panic = tokio::spawn(async move { readers.panicked().await }).await;
+        let panic = panic.unwrap_err().into_panic();
+        let why = panic.downcast::<io::Error>().unwrap().to_string();
+        assert!(why.contains("reads logs panicked: a broken line"), "{why}");
     }
 }

@@ -131,10 +131,8 @@ impl BrokerAgent {
     /// Jobs of other domains that were handed to clusters of this one, by the
     /// domain at which they entered: `None` where their key does not say.
     pub fn taken_in(&self) -> impl Iterator<Item = (Option<DomainId>, u64)> {
-        self.notes
-            .taken_in
-            .iter()
-            .map(|(origin, jobs)| (*origin, *jobs))
+        let all = self.notes.taken_in.iter();
+        all.map(|(origin, jobs)| (*origin, *jobs))
     }
 
     /// The broker handles an input, and what it sends is written down.
@@ -148,11 +146,8 @@ impl BrokerAgent {
     /// Tells the broker that a job came back.
     fn refused(&mut self, cx: &mut impl Cx<FromBroker>, job: JobId, by: Target, reason: Reason) {
         let unwanted = self.broker.is_unwanted(job);
-        let said = News::Refused {
-            job,
-            reason,
-            visit: None,
-        };
+        let visit = None;
+        let said = News::Refused { job, reason, visit };
         self.inside(cx, Told { from: by, said });
         if unwanted {
             self.note_removed(job);

@@ -155,18 +155,16 @@ impl ClientAgent {
 
     /// A job is sent off, under the key that it always has.
     fn submit(&mut self, cx: &mut impl Cx<FromClient>, submission: &Submission) {
-        let Submission {
-            at, spec, entry, ..
-        } = submission;
+        let (spec, entry) = (&submission.spec, submission.entry);
         let (Entry::Domain(DomainId(origin)) | Entry::Cluster(ClusterId(origin))) = entry;
         let arrival = Arrival {
             key: Some(format!("{}/{origin}/{}/0", self.run, spec.id.0)),
             id: Some(spec.id),
-            meant: Some(*at),
+            meant: Some(submission.at),
             sought: self.open.get(&spec.id).is_some_and(|open| open.removed),
             ..Arrival::of(spec.clone())
         };
-        self.say(cx, *entry, *at, ToEntry::Submit(Box::new(arrival)));
+        self.say(cx, entry, submission.at, ToEntry::Submit(Box::new(arrival)));
     }
 
     /// Those of a service's jobs are submitted again of which this is true.
@@ -178,12 +176,11 @@ impl ClientAgent {
     ) {
         let there = self.open.values_mut();
         let there = there.filter(|open| open.submission.entry == to && which(open));
-        let again: Vec<Submission> = there
-            .map(|open| {
-                (open.confirmed, open.failed) = (false, false);
-                open.submission.clone()
-            })
-            .collect();
+        let again = there.map(|open| {
+            (open.confirmed, open.failed) = (false, false);
+            open.submission.clone()
+        });
+        let again: Vec<Submission> = again.collect();
         for submission in &again {
             self.submit(cx, submission);
         }

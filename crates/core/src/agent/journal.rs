@@ -191,13 +191,8 @@ impl<A: Journaled, S: EventSink> Replay<A, S> {
     /// When what it has last is not of this agent.
     pub fn finish(mut self) -> Result<Resumed<A>, NotSent> {
         self.handle_last()?;
-        let Again {
-            wall,
-            mut unanswered,
-            called_back,
-            ..
-        } = self.cx;
-        unanswered.retain(|number, _| !called_back.contains(number));
+        let (wall, mut unanswered) = (self.cx.wall, self.cx.unanswered);
+        unanswered.retain(|number, _| !self.cx.called_back.contains(number));
         Ok(Resumed {
             agent: self.agent,
             wall,

@@ -231,10 +231,8 @@ impl LrmsAgent {
         job: impl Into<Option<JobId>>,
         message: FromLrms,
     ) {
-        let latency = self
-            .lrms
-            .home()
-            .map_or(SimDuration::ZERO, |home| home.latency);
+        let home = self.lrms.home();
+        let latency = home.map_or(SimDuration::ZERO, |home| home.latency);
         let due = self.notes.now + latency;
         self.notes.post(cx, job.into(), due, message);
     }
@@ -394,11 +392,8 @@ impl Agent for LrmsAgent {
     }
 
     fn take_news(&mut self) -> Vec<JobNews> {
-        self.notes
-            .news
-            .as_mut()
-            .map(std::mem::take)
-            .unwrap_or_default()
+        let news = self.notes.news.as_mut();
+        news.map(std::mem::take).unwrap_or_default()
     }
 }
 

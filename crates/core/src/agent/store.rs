@@ -14,6 +14,7 @@ use crate::message::{EndState, JobEnd, News, Target};
 use crate::placement::PlacementRun;
 use crate::time::SimTime;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::ops::Bound;
 use std::sync::Arc;
 
 /// The answer to a submission.
@@ -245,11 +246,10 @@ impl JobStore {
                     ..arrival.spec.clone()
                 }
                 && arrival.id.is_none_or(|wanted| wanted == id);
+            let key = || arrival.key.clone().unwrap_or_default();
             return match same {
                 true => Ok(Opened::Repeated(visit.receipt_again())),
-                false => Err(SubmitError::KeyReused(
-                    arrival.key.clone().unwrap_or_default(),
-                )),
+                false => Err(SubmitError::KeyReused(key())),
             };
         }
         match arrival.id {
@@ -377,12 +377,9 @@ impl JobStore {
 
     /// At most `limit` jobs with a name above `after`, by name.
     pub fn list(&self, after: Option<JobId>, limit: usize) -> impl Iterator<Item = JobId> {
-        let from = after.map_or(0, |job| job.0.saturating_add(1));
-        let skip_all = after == Some(JobId(u32::MAX));
-        let range = self.records.range(JobId(from)..);
-        range
-            .map(|(job, _)| *job)
-            .take(if skip_all { 0 } else { limit })
+        let from = after.map_or(Bound::Unbounded, Bound::Excluded);
+        let jobs = self.records.range((from, Bound::Unbounded));
+        jobs.take(limit).map(|(job, _)| *job)
     }
 
     /// Notes a job's end; the oldest ended jobs are forgotten beyond the
@@ -399,11 +396,9 @@ impl JobStore {
                 break;
             };
             // A job that has come back since is not over.
-            let over = self
-                .records
-                .get(&oldest)
-                .is_some_and(|record| record.end.is_some());
-            if let (true, Some(record)) = (over, self.records.remove(&oldest)) {
+            let record = self.records.get(&oldest);
+            let over = record.is_some_and(|record| record.end.is_some());
+            if over && let Some(record) = self.records.remove(&oldest) {
                 for key in record.visits.into_iter().filter_map(|visit| visit.key) {
                     self.keys.remove(&key);
                 }
@@ -425,10 +420,8 @@ impl JobStore {
     pub fn ends(&self, after: u64, limit: usize) -> (u64, Vec<JobEnd>) {
         let from = after.max(self.first_end);
         let skip = usize::try_from(from - self.first_end).unwrap_or(usize::MAX);
-        (
-            from,
-            self.ends.iter().skip(skip).take(limit).copied().collect(),
-        )
+        let ends = self.ends.iter().skip(skip).take(limit);
+        (from, ends.copied().collect())
     }
 
     /// How many ends have been published.

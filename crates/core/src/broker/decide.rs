@@ -2,7 +2,7 @@
 
 use super::matchmaking::Fit;
 use super::{Access, Broker};
-use crate::agent::{BrokerSends, Cx, FromBroker, Passed, ToLrms, ToPeer};
+use crate::agent::{BrokerSends, Cx, FromBroker, Passed};
 use crate::decision::{Decision, Outcome, Standing};
 use crate::event::{Event, EventKind};
 use crate::ids::JobId;
@@ -233,10 +233,8 @@ impl Broker {
             let said = request.preferences.and_then(|own| own.stage_in);
             let known = self.known.iter().map(|known| {
                 // Its size and the bandwidth tell more than its user does.
-                let computed = known
-                    .target
-                    .peer()
-                    .and_then(|peer| self.carries(peer, held));
+                let peer = known.target.peer();
+                let computed = peer.and_then(|peer| self.carries(peer, held));
                 self.config.latency(known.target) + computed.or(said).unwrap_or_default()
             });
             self.survey.view.stage_in = known.collect();
@@ -336,28 +334,19 @@ impl Broker {
             ..held.route
         };
         let due = now + self.config.latency(target);
-        match target {
-            Target::Cluster(to) => {
-                let has_data = false;
-                let passed = Passed {
-                    job,
-                    route,
-                    has_data,
-                };
-                self.post(cx, due, FromBroker::Lrms(to, ToLrms::Dispatch(passed)));
-            }
+        let (data, hop) = match target {
+            Target::Cluster(_) => (SimDuration::ZERO, route.hop),
             Target::Peer(to) => {
                 // Its data goes with it.
-                let data = self.transfer_to(to, data_kib);
                 let hop = route.hop + 1;
-                let passed = Passed {
-                    job,
-                    route: Route { hop, ..route },
-                    has_data: data > SimDuration::ZERO,
-                };
-                let forward = FromBroker::Peer(to, ToPeer::Forward(passed));
-                self.post(cx, due + data, forward);
+                (self.transfer_to(to, data_kib), hop)
             }
-        }
+        };
+        let passed = Passed {
+            job,
+            route: Route { hop, ..route },
+            has_data: data > SimDuration::ZERO,
+        };
+        self.post(cx, due + data, FromBroker::brings(target, passed));
     }
 }

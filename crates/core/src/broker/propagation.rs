@@ -22,12 +22,9 @@ impl Broker {
     /// Information of a peer has come in and counts from now on.
     pub(crate) fn note_info(&mut self, now: SimTime, peer: DomainId) {
         if self.propagates() {
-            let mut peers = self
-                .known
-                .iter()
-                .filter(|it| it.target == Target::Peer(peer));
-            let known = peers.next().map(|it| (now, peer, it.shared_samples()));
-            self.propagation.0.extend(known);
+            let known = self.known.iter().find(|it| it.target == Target::Peer(peer));
+            let told = known.map(|it| (now, peer, it.shared_samples()));
+            self.propagation.0.extend(told);
             // Samples of own clusters are seldom an exchange late.
             let back = self.config.settings.exchange.as_nanos().saturating_mul(2);
             if self.propagation.0.len() > 8 * self.config.peers.len() {

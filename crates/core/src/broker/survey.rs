@@ -36,7 +36,8 @@ type Clusters = [(ClusterId, Arc<Resources>)];
 
 impl Survey {
     pub fn new(config: &BrokerConfig, counts_own: bool) -> Self {
-        let need = config.settings.policy.entry().need;
+        let policy = &config.settings.policy;
+        let need = policy.entry().need;
         let mut kinds = Kinds::default();
         let mut site = |domain: DomainId, clusters: &Clusters| {
             let clusters = clusters.iter();
@@ -50,7 +51,7 @@ impl Survey {
             domains.extend(peers.map(|peer| site(peer.domain, &peer.told_of())));
         }
         // The others know the room that there is in a way of their own.
-        let late = config.settings.commits_late(&config.settings.policy)
+        let late = config.settings.commits_late(policy)
             && matches!(
                 config.settings.matchmaking(),
                 MatchmakingKind::Independent | MatchmakingKind::Route
@@ -67,18 +68,14 @@ impl Survey {
                 stage_in: Vec::new(),
                 route: Route::entering(config.domain),
             },
-            predicts: config.settings.policy.entry().predicts,
+            predicts: policy.entry().predicts,
             kinds,
             need,
             hops: config.settings.hops(),
             counts_own: debited || need == InformationNeed::Truth,
             late,
             lacks_room: false,
-            together: config
-                .settings
-                .policy
-                .placement()
-                .is_some_and(Placement::is_together),
+            together: policy.placement().is_some_and(Placement::is_together),
             waits_away: false,
         }
     }
@@ -140,9 +137,8 @@ impl Survey {
         if self.need.is_by_cluster() {
             let only = request.components.only();
             let any = Requirements::default();
-            self.view.wanted = self
-                .kinds
-                .wanted(only.map_or(&any, |only| &only.requirements));
+            let wanted = only.map_or(&any, |only| &only.requirements);
+            self.view.wanted = self.kinds.wanted(wanted);
         }
     }
 

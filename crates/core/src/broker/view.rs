@@ -8,8 +8,7 @@ use crate::load::{Fraction, FreeSpace, LoadSample, Mean, Window};
 use crate::message::Target;
 use crate::policy::{Candidate, Truth};
 use crate::resource::Resources;
-use crate::time::transfer_time;
-use crate::time::{Decimal, SimDuration, SimTime};
+use crate::time::{Decimal, SimDuration, SimTime, gcd, transfer_time};
 use crate::timetable::Timetable;
 use std::cmp::Reverse;
 use std::sync::Arc;
@@ -92,12 +91,8 @@ impl Known {
 
     pub fn cluster(own: &(ClusterId, Arc<Resources>), latency: SimDuration) -> Self {
         let reach = vec![vec![Arc::clone(&own.1)]];
-        Known::idle(
-            Target::Cluster(own.0),
-            latency,
-            std::slice::from_ref(own),
-            reach,
-        )
+        let (target, clusters) = (Target::Cluster(own.0), std::slice::from_ref(own));
+        Known::idle(target, latency, clusters, reach)
     }
 
     pub fn peer(peer: &PeerConfig) -> Self {
@@ -106,14 +101,11 @@ impl Known {
             clusters.sort_by_key(|resources| Reverse(resources.processors()));
         }
         let target = Target::Peer(peer.domain);
+        let passed_on = peer.passed_on.iter().map(|(_, all)| Arc::clone(all));
         Known {
             bandwidth: peer.bandwidth,
             timetable: peer.timetable.clone(),
-            passed_on: peer
-                .passed_on
-                .iter()
-                .map(|(_, all)| Arc::clone(all))
-                .collect(),
+            passed_on: passed_on.collect(),
             ..Known::idle(target, peer.latency, &peer.told_of(), reach)
         }
     }
@@ -235,11 +227,8 @@ impl Known {
 
     /// When the oldest sample in use was taken.
     pub fn information_from(&self) -> SimTime {
-        self.samples
-            .iter()
-            .map(|sample| sample.at)
-            .min()
-            .unwrap_or(SimTime::ZERO)
+        let taken = self.samples.iter().map(|sample| sample.at);
+        taken.min().unwrap_or(SimTime::ZERO)
     }
 
     fn processors(&self) -> u128 {
@@ -335,13 +324,6 @@ pub(super) fn work_of(job: &JobSpec) -> u128 {
     u128::from(job.processors()) * u128::from(job.run_time.as_nanos())
 }
 
-fn greatest_common_divisor(mut a: u64, mut b: u64) -> u64 {
-    while b > 0 {
-        (a, b) = (b, a % b);
-    }
-    a.max(1)
-}
-
 /// The sum of means over `divisor`. Samples of one instant share their weight;
 /// others (after a lost message, or passed on) are brought to a common one.
 fn sum(means: impl Iterator<Item = Mean>, divisor: u128) -> Fraction {
@@ -352,7 +334,7 @@ fn sum(means: impl Iterator<Item = Mean>, divisor: u128) -> Fraction {
         } else if total.weight == mean.weight {
             total.sum += mean.sum;
         } else {
-            let common = greatest_common_divisor(total.weight, mean.weight);
+            let common = gcd(total.weight, mean.weight).max(1);
             let (to_total, to_mean) = (mean.weight / common, total.weight / common);
             let weight = u128::from(total.weight) * u128::from(to_total);
             let crossed = total.sum * u128::from(to_total) + mean.sum * u128::from(to_mean);

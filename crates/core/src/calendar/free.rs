@@ -24,10 +24,8 @@ impl Capacity {
 
     fn lines_mut(&mut self) -> impl Iterator<Item = &mut Line> {
         let generic = self.generic.iter_mut().flatten();
-        self.nodes
-            .iter_mut()
-            .chain(generic)
-            .chain([&mut self.total])
+        let nodes = self.nodes.iter_mut().chain(generic);
+        nodes.chain([&mut self.total])
     }
 
     /// Whether a node has so many of each generic resource all the while.
@@ -72,10 +70,8 @@ impl Free {
     /// Everything is free.
     pub(super) fn new(layout: &Layout) -> Self {
         let resources = layout.resources.iter().map(|nodes| {
-            let memory = nodes
-                .memory
-                .unwrap_or(0)
-                .saturating_mul(i64::from(nodes.count));
+            let memory = nodes.memory.unwrap_or(0);
+            let memory = memory.saturating_mul(i64::from(nodes.count));
             let processors = i64::from(nodes.count * nodes.processors);
             Capacity {
                 total: Line::new(processors, memory),
@@ -123,14 +119,8 @@ impl Free {
     /// Nobody will ask any more what was free before this instant.
     pub(super) fn forget_before(&mut self, now: SimTime) {
         for resource in &mut self.resources {
-            resource.total.forget_before(now);
-            for line in resource
-                .nodes
-                .iter_mut()
-                .chain(resource.generic.iter_mut().flatten())
-            {
-                line.forget_before(now);
-            }
+            let lines = resource.lines_mut();
+            lines.for_each(|line| line.forget_before(now));
         }
     }
 
@@ -216,11 +206,9 @@ impl Free {
     ) -> u32 {
         let capacity = &self.resources[resource];
         let Capacity { total, nodes, .. } = capacity;
+        let all = layout.resources[resource].count;
         let (lines, each) = match nodes.is_empty() {
-            true => (
-                std::slice::from_ref(total),
-                layout.resources[resource].count,
-            ),
+            true => (std::slice::from_ref(total), all),
             false => (nodes.as_slice(), 1),
         };
         let shape = layout.shape(demand.class);
@@ -382,10 +370,8 @@ impl Free {
     pub(super) fn next_rise(&self, layout: &Layout, after: SimTime) -> Option<SimTime> {
         let all = self.resources.iter().zip(&layout.resources);
         let rises = all.flat_map(|(capacity, made_of)| {
-            let by_node = capacity
-                .nodes
-                .iter()
-                .chain(capacity.generic.iter().flatten());
+            let generic = capacity.generic.iter().flatten();
+            let by_node = capacity.nodes.iter().chain(generic);
             let total = capacity.nodes.is_empty().then_some(&capacity.total);
             let lines = by_node.chain(total);
             lines.filter_map(move |line| line.next_rise(after, made_of.memory.is_some()))

@@ -172,11 +172,9 @@ impl Layout {
 
     /// How long it takes on these processors.
     pub fn length_on(&self, at_full_speed: SimDuration, shares: &[Share]) -> SimDuration {
-        let speeds = shares
-            .iter()
-            .map(|share| self.resources[usize::from(share.resource)].speed);
-        let slowest = speeds.min();
-        let slowest = slowest.unwrap_or(Decimal::ONE);
+        let resources = shares.iter().map(|share| usize::from(share.resource));
+        let speeds = resources.map(|resource| self.resources[resource].speed);
+        let slowest = speeds.min().unwrap_or(Decimal::ONE);
         SimDuration::from_nanos(slowest.divide(at_full_speed.as_nanos()))
     }
 

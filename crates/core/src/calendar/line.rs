@@ -273,10 +273,8 @@ impl Line {
         }
         let (first, last) = self.split_at(start, end);
         for index in first..last {
-            let until = self
-                .steps
-                .get(index + 1)
-                .map_or(SimTime::MAX, |next| next.at);
+            let next = self.steps.get(index + 1);
+            let until = next.map_or(SimTime::MAX, |next| next.at);
             let step = &mut self.steps[index];
             let processors = step.free.saturating_sub(kept).clamp(0, processors);
             let memory = each.saturating_mul(processors).min(step.memory.max(0));

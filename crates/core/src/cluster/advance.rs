@@ -275,7 +275,8 @@ impl Cluster {
             return Err(Reason::NotReserved);
         }
         let limit = self.config.queue_limit.unwrap_or(MOST_RESERVATIONS);
-        if block.waiting.len() >= limit {
+        let all_inside = self.reserved.blocks.inside.len();
+        if block.waiting.len() >= limit || all_inside >= MOST_RESERVATIONS {
             return Err(Reason::QueueFull);
         }
         let demand = Demand {

@@ -121,9 +121,7 @@ impl Cluster {
     }
 
     pub(super) fn next_reservation(&mut self, demand: &Demand, from: SimTime) -> Option<SimTime> {
-        let Scheduler::Planning { calendar, .. } = &mut self.scheduler else {
-            return None;
-        };
+        let (_, calendar) = self.scheduler.plan()?;
         let found = self.reserved.earliest(calendar, demand, from);
         found.map(|found| found.start)
     }
@@ -161,9 +159,8 @@ impl Cluster {
             return false;
         };
         // At speed 1.0, and no less when it is turned into a time here again.
-        let slowest = self
-            .slowest_reserved(&kept)
-            .multiply(length.max(SHORTEST).as_nanos());
+        let speed = self.slowest_reserved(&kept);
+        let slowest = speed.multiply(length.max(SHORTEST).as_nanos());
         let estimate = SimDuration::from_nanos(slowest + 1);
         let planned = calendar.layout.length_on(estimate, &kept.held.shares);
         let end = at + planned;
@@ -193,16 +190,13 @@ impl Cluster {
         events: &mut impl EventSink,
     ) -> bool {
         let now = self.not_before_the_latest(now);
-        let known = self.part(asked);
-        let Some(claim) = known.and_then(|known| known.claim) else {
-            return false;
+        let is_reserved = match self.part(asked).and_then(|known| known.claim) {
+            Some(Claim::Held) => false,
+            Some(Claim::Reserved) => true,
+            _ => return false,
         };
-        if !matches!(claim, Claim::Held | Claim::Reserved) {
-            return false;
-        }
         let job = asked.job;
         let slot = self.jobs.by_id[&job];
-        let is_reserved = claim == Claim::Reserved;
         let begins = (at, length, leads);
         if at < now || is_reserved && !self.begin_reserved(slot, begins) {
             self.release(now, asked, events);
@@ -299,10 +293,8 @@ impl Cluster {
             let answer = speed.map_or(ClaimAnswer::No, ClaimAnswer::Held);
             if speed.is_none() {
                 self.remove(now, job);
-                events.emit(
-                    now,
-                    Event::new(EventKind::ClaimRefused, job, self.config.id),
-                );
+                let refused = Event::new(EventKind::ClaimRefused, job, self.config.id);
+                events.emit(now, refused);
                 self.changed(now);
             }
             self.claims.news.push((Asked { job, at }, answer));

@@ -2,7 +2,7 @@
 
 use super::work::slowest_speed;
 use super::{Cluster, Finished};
-use crate::event::{Event, EventKind, EventSink, Party};
+use crate::event::{Event, EventKind, EventSink};
 use crate::job::Reason;
 use crate::placement::PlacementRun;
 use crate::queue::Slot;
@@ -105,11 +105,8 @@ impl Cluster {
         events: &mut impl EventSink,
         lost: &mut Vec<Finished>,
     ) -> bool {
-        let resource = self
-            .config
-            .resources
-            .groups()
-            .get(usize::from(change.resource));
+        let groups = self.config.resources.groups();
+        let resource = groups.get(usize::from(change.resource));
         let end = change.node.checked_add(change.nodes);
         let exist = resource.is_some_and(|all| end.is_some_and(|end| end <= all.count));
         if !exist || self.config.is_real {
@@ -140,7 +137,7 @@ impl Cluster {
         if !change.up {
             for slot in self.jobs_on(&changed) {
                 match self.config.on_node_failure {
-                    OnNodeFailure::Fail => self.lose(now, slot, events, lost),
+                    OnNodeFailure::Fail => self.lose(now, slot, Reason::NodeFailed, events, lost),
                     policy => self.put_back(now, slot, policy, events),
                 }
             }
@@ -208,24 +205,22 @@ impl Cluster {
         hit.iter().map(|job| self.jobs.by_id[job]).collect()
     }
 
-    /// A job fails with its node.
-    fn lose(
+    /// A job that runs fails for this reason.
+    pub(super) fn lose(
         &mut self,
         now: SimTime,
         slot: Slot,
+        reason: Reason,
         events: &mut impl EventSink,
         lost: &mut Vec<Finished>,
     ) {
         let job = self.jobs.get(slot);
-        let (id, start) = (job.id, job.running.as_ref().map_or(now, |it| it.start));
-        self.remove(now, id);
-        let failed = Event::new(EventKind::Failed, id, Party::Lrms(self.config.id));
-        events.emit(now, failed.because(Reason::NodeFailed));
-        lost.push(Finished {
-            job: id,
-            start,
-            finish: now,
-        });
+        let (job, start) = (job.id, job.running.as_ref().map_or(now, |it| it.start));
+        self.remove(now, job);
+        let failed = Event::new(EventKind::Failed, job, self.config.id);
+        events.emit(now, failed.because(reason));
+        let finish = now;
+        lost.push(Finished { job, start, finish });
     }
 
     /// A job that ran waits again, at its place.

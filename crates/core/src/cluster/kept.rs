@@ -12,7 +12,8 @@ use std::collections::BTreeSet;
 use std::num::NonZeroU32;
 use strum::{EnumString, IntoStaticStr, VariantArray};
 
-/// Most jobs for which one cluster keeps processors at a time.
+/// Most jobs for which one cluster keeps processors at a time, and most jobs in its advance
+/// reservations.
 pub const MOST_RESERVATIONS: usize = 100_000;
 
 /// What becomes of a job that runs longer than estimated on processors that are reserved

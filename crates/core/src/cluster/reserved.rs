@@ -12,7 +12,6 @@ use super::schedule::Scheduler;
 use super::{Cluster, Event, EventKind, EventSink, Finished, Job, Slot};
 use crate::calendar::{Calendar, Demand, Reservation};
 use crate::discipline::Outlook;
-use crate::event::Party;
 use crate::ids::JobId;
 use crate::job::{JobSpec, Reason, StartWindow};
 use crate::placement::PlacementRun;
@@ -42,9 +41,7 @@ impl Cluster {
         }
         let class = class.unwrap_or_else(|| self.know(&job.components));
         let now = self.not_before_the_latest(now);
-        let Scheduler::Planning { calendar, .. } = &self.scheduler else {
-            return Err(Reason::NotReserved);
-        };
+        let calendar = self.scheduler.calendar().ok_or(Reason::NotReserved)?;
         let demand = Demand {
             class,
             processors,
@@ -85,9 +82,7 @@ impl Cluster {
         events: &mut impl EventSink,
     ) -> Option<Kept> {
         self.make_way(now);
-        let Scheduler::Planning { calendar, .. } = &mut self.scheduler else {
-            return None;
-        };
+        let (_, calendar) = self.scheduler.plan()?;
         let found = self.reserved.within(calendar, demand, (window, now));
         let found = found.or_else(|| self.move_others(now, demand, window, events));
         found.map(|held| Kept {
@@ -158,10 +153,7 @@ impl Cluster {
     pub(super) fn take_reserved(&mut self, slot: Slot) -> Option<Kept> {
         let job = self.jobs.get_mut(slot);
         let kept = job.reserved.take()?;
-        if let Scheduler::Planning {
-            calendar, backlog, ..
-        } = &mut self.scheduler
-        {
+        if let Some((backlog, calendar)) = self.scheduler.plan() {
             self.reserved.take_out((job.id, slot), &kept, calendar);
             backlog.loosen();
         }
@@ -198,12 +190,9 @@ impl Cluster {
         let before = flexible.into_iter();
         let before = before.filter_map(|(.., slot)| Some((slot, self.take_reserved(slot)?)));
         let before: Vec<(Slot, Kept)> = before.collect();
-        let Scheduler::Planning { calendar, .. } = &mut self.scheduler else {
-            return None;
-        };
-        let found = self
-            .reserved
-            .earliest(calendar, demand, window.earliest.max(now));
+        let (_, calendar) = self.scheduler.plan()?;
+        let from = window.earliest.max(now);
+        let found = self.reserved.earliest(calendar, demand, from);
         let found = found.filter(|found| found.start <= window.latest);
         let mut moved: Vec<Reservation> = Vec::new();
         let mut taken = found.clone();
@@ -266,20 +255,11 @@ impl Cluster {
         events: &mut impl EventSink,
         ended: &mut Vec<Finished>,
     ) {
-        let slot = self.jobs.by_id.get(&job);
-        let running = slot.and_then(|slot| self.jobs.get(*slot).running.as_ref());
-        let Some(start) = running.map(|running| running.start) else {
-            return;
-        };
-        self.remove(now, job);
-        let failed = Event::new(EventKind::Failed, job, Party::Lrms(self.config.id));
-        events.emit(now, failed.because(Reason::OverranReservation));
-        ended.push(Finished {
-            job,
-            start,
-            finish: now,
-        });
-        self.changed(now);
+        let slot = self.jobs.by_id.get(&job).copied();
+        if let Some(slot) = slot.filter(|slot| self.jobs.get(*slot).running.is_some()) {
+            self.lose(now, slot, Reason::OverranReservation, events, ended);
+            self.changed(now);
+        }
     }
 
     /// A job that runs longer than estimated where something is missing of what is reserved
@@ -302,9 +282,7 @@ impl Cluster {
         for (class, placement) in taken.into_iter().rev() {
             self.nodes.give_back(class, placement);
         }
-        let Scheduler::Planning { calendar, .. } = &self.scheduler else {
-            return None;
-        };
+        let calendar = self.scheduler.calendar()?;
         let is_there = |run: &PlacementRun| {
             let nodes = run.node..run.node + run.nodes;
             let meets = |(resource, node): &(u16, Option<u32>)| {
@@ -476,14 +454,9 @@ impl Cluster {
 
     /// What is free, if it is free for as long as a job may need it.
     fn placement_now(&mut self, now: SimTime, demand: &Demand) -> Option<Vec<PlacementRun>> {
-        let Scheduler::Planning { calendar, .. } = &mut self.scheduler else {
-            return None;
-        };
-        let Calendar { layout, free, .. } = &mut **calendar;
+        let (_, Calendar { layout, free, .. }) = self.scheduler.plan()?;
         let shares = free.fit(layout, demand, now)?;
-        let nodes = &mut self.nodes;
-        nodes
-            .offers(demand.class, &shares)
-            .then(|| nodes.take_planned(demand.class, &shares))
+        let is_free = self.nodes.offers(demand.class, &shares);
+        is_free.then(|| self.nodes.take_planned(demand.class, &shares))
     }
 }

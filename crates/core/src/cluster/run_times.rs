@@ -1,6 +1,7 @@
 //! Run times that depend on where a program runs, and on how many processors.
 
 use super::ClusterConfig;
+use crate::decimal::narrow;
 use crate::job::JobSpec;
 use crate::time::SimDuration;
 use std::collections::BTreeMap;
@@ -27,9 +28,7 @@ impl RunTimes {
         let (place, width) = (between(processors), between(*high).max(1));
         let weighed = |time: &SimDuration, by: u128| u128::from(time.as_nanos()) * by;
         let nanos = (weighed(from, width - place) + weighed(to, place)) / width;
-        Some(SimDuration::from_nanos(
-            u64::try_from(nanos).unwrap_or(u64::MAX),
-        ))
+        Some(SimDuration::from_nanos(narrow(nanos)))
     }
 }
 

@@ -38,6 +38,16 @@ impl Scheduler {
         }
     }
 
+    /// What plans are made of.
+    pub fn plan(&mut self) -> Option<(&mut Backlog, &mut Calendar)> {
+        match self {
+            Scheduler::Planning {
+                backlog, calendar, ..
+            } => Some((backlog.as_mut(), calendar.as_mut())),
+            _ => None,
+        }
+    }
+
     pub fn new(config: &ClusterConfig) -> Self {
         if config.is_real {
             return Scheduler::Outside;
@@ -148,10 +158,7 @@ impl Scheduler {
 
     /// Nodes, with all their processors, go down or come up.
     pub fn change_nodes(&mut self, now: SimTime, nodes: &PlacementRun, up: bool) {
-        if let Scheduler::Planning {
-            backlog, calendar, ..
-        } = self
-        {
+        if let Some((backlog, calendar)) = self.plan() {
             backlog.change_nodes();
             calendar.change_nodes(now, nodes, up);
         }
@@ -172,9 +179,7 @@ impl Scheduler {
 
     /// A waiting job starts.
     fn start(&mut self, now: SimTime, (job, arrival): (JobId, u64), placement: &[PlacementRun]) {
-        if let Scheduler::Planning {
-            backlog, calendar, ..
-        } = self
+        if let Some((backlog, calendar)) = self.plan()
             && let Some(waited) = backlog.start(arrival)
         {
             let promised = now + waited.demand.length;
@@ -185,9 +190,7 @@ impl Scheduler {
 
     /// A running job has ended.
     pub fn end(&mut self, now: SimTime, job: JobId) {
-        if let Scheduler::Planning {
-            backlog, calendar, ..
-        } = self
+        if let Some((backlog, calendar)) = self.plan()
             && let Some(hold) = calendar.end(now, job)
         {
             backlog.end(now, &hold);
@@ -280,13 +283,11 @@ impl Cluster {
                 continue;
             }
             let (job, lrms) = (known.id, self.config.id);
-            events.emit(
-                now,
-                match start {
-                    Some(start) => Event::new(EventKind::Promised, job, lrms).at(start),
-                    None => Event::new(EventKind::PromiseWithdrawn, job, lrms),
-                },
-            );
+            let told = match start {
+                Some(start) => Event::new(EventKind::Promised, job, lrms).at(start),
+                None => Event::new(EventKind::PromiseWithdrawn, job, lrms),
+            };
+            events.emit(now, told);
         }
     }
 

@@ -1,6 +1,6 @@
 //! One reservation of several that can be had, and all others let go of (JSS 5.2.1).
 
-use super::{Answer, Asker, Found, Question};
+use super::{Answer, Asker, Found};
 use crate::time::{SimDuration, SimTime};
 
 /// Where a job could run.
@@ -24,13 +24,7 @@ pub(super) async fn search(
     (jobs, places): (u64, Vec<Place>),
     (earliest, latest): (SimTime, SimTime),
 ) -> Option<Found> {
-    let ask = |resource, jobs, window| {
-        asker.ask(Question {
-            resource,
-            jobs,
-            window,
-        })
-    };
+    let ask = |resource, jobs, window| asker.ask(resource, jobs, window);
     let mut best: Option<(SimTime, (usize, SimTime))> = None;
     let (mut estimated, mut later) = (Vec::new(), Vec::new());
     for place in places {

@@ -1,6 +1,6 @@
 //! What is reserved so far, and the windows that the search goes through (Algorithm 1).
 
-use super::{Answer, Asker, Found, MOST_QUESTIONS, Question, Wanted};
+use super::{Answer, Asker, Found, MOST_QUESTIONS, Wanted};
 use crate::time::SimTime;
 use std::collections::BTreeMap;
 
@@ -87,13 +87,7 @@ impl Matching {
     /// Asks a resource for one reservation for these jobs in a window.
     pub async fn ask(&mut self, resource: usize, jobs: u64, window: (SimTime, SimTime)) -> bool {
         self.asked += 1;
-        let question = Question {
-            resource,
-            jobs,
-            window,
-        };
-        let answer = self.asker.ask(question).await;
-        match answer {
+        match self.asker.ask(resource, jobs, window).await {
             _ if jobs == 0 => {
                 self.holds.remove(&resource);
                 true

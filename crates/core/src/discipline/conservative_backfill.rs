@@ -29,8 +29,8 @@ impl Planner for ConservativeBackfill {
         let (backlog, now) = (outlook.backlog, outlook.now);
         self.next = 0;
         self.reservations.review(outlook);
-        let compress = self.loosened != backlog.loosened();
-        self.loosened = backlog.loosened();
+        let compress = self.loosened != backlog.loosened;
+        self.loosened = backlog.loosened;
         if !compress && self.reservations.len() == backlog.waiting() {
             return;
         }

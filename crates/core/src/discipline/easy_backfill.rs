@@ -69,7 +69,7 @@ impl Planner for EasyBackfill {
         let by_node = outlook.calendar.layout.is_by_node();
         self.only_new = self.waits
             && self.by_node == by_node
-            && self.given_back == backlog.given_back()
+            && self.given_back == backlog.given_back
             && !outlook.calendar.layout.has_joint()
             && !outlook.calendar.overrun(now);
         if self.only_new {
@@ -82,7 +82,7 @@ impl Planner for EasyBackfill {
             self.before = holds.then_some((arrival, head));
         }
         self.by_node = by_node;
-        self.given_back = backlog.given_back();
+        self.given_back = backlog.given_back;
         self.next = 0;
         self.waits = false;
     }

@@ -25,7 +25,7 @@ pub struct Promises {
 impl Promises {
     /// Whether nodes have gone down or come up since the last pass.
     pub(super) fn has_other_nodes(&self, backlog: &Backlog) -> bool {
-        self.node_changes != backlog.node_changes()
+        self.node_changes != backlog.node_changes
     }
 
     pub(super) fn break_all(&mut self) {
@@ -41,11 +41,11 @@ impl Promises {
         let backlog = outlook.backlog;
         let are_broken = std::mem::take(&mut self.are_broken);
         let is_broken = are_broken
-            || self.overran != backlog.overran()
+            || self.overran != backlog.overran
             || self.has_other_nodes(backlog)
             || outlook.calendar.overrun(outlook.now);
-        self.overran = backlog.overran();
-        self.node_changes = backlog.node_changes();
+        self.overran = backlog.overran;
+        self.node_changes = backlog.node_changes;
         self.made.retain(|arrival, slot| {
             let waits = backlog.waits(*arrival);
             if waits && is_broken {

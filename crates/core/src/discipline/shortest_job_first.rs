@@ -22,10 +22,10 @@ pub struct ShortestJobFirst {
 
 impl Planner for ShortestJobFirst {
     fn begin(&mut self, outlook: &mut Outlook<'_>) {
-        if self.node_changes != outlook.backlog.node_changes() {
+        if self.node_changes != outlook.backlog.node_changes {
             // Jobs wait again that were taken in long ago.
             self.shortest.clear();
-            (self.next, self.node_changes) = (0, outlook.backlog.node_changes());
+            (self.next, self.node_changes) = (0, outlook.backlog.node_changes);
         }
         for job in outlook.backlog.waiting_from(self.next) {
             self.next = job.arrival + 1;

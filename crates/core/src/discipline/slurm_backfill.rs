@@ -134,7 +134,7 @@ impl Planner for SlurmBackfill {
         self.next = 0;
         self.fifo_over = false;
         self.plans = 0;
-        let version = Some(outlook.backlog.version());
+        let version = Some(outlook.backlog.version);
         if self.tick(outlook.now) == outlook.now && self.seen != version {
             self.seen = version;
             self.plans = self.settings.bf_max_job_test;
@@ -184,7 +184,7 @@ impl Planner for SlurmBackfill {
 
     fn wakeup(&self, outlook: &Outlook<'_>) -> Option<SimTime> {
         outlook.backlog.waiting_from(0).next()?;
-        let changed = self.seen != Some(outlook.backlog.version());
+        let changed = self.seen != Some(outlook.backlog.version);
         let plan = changed.then(|| self.tick(outlook.now.after()));
         let reserved = self.reservations.next_start(outlook);
         plan.into_iter().chain(reserved).min()

@@ -209,10 +209,8 @@ impl<'a> Plan<'a> {
                     let close = self.relations[by].model == Form::Unique;
                     close.then_some((by, likeness[relation.to]))
                 });
-                let key = (
-                    rule.aggregate_on.iter().map(value).collect(),
-                    children.collect(),
-                );
+                let own = rule.aggregate_on.iter().map(value);
+                let key = (own.collect(), children.collect());
                 let next = known.len();
                 likeness[index] = *known.entry(key).or_insert(next);
             }

@@ -91,41 +91,25 @@ pub enum InventoryError {
     /// A record stands for no resource.
     #[error("record {0:?}: expected a count of at least 1")]
     NoResource(Arc<str>),
-    /// An attribute counts more resources than its record, or none.
-    #[error("record {id:?}, attribute {attribute:?}: expected a count from 1 to the record's")]
-    Miscounted {
-        /// The record.
-        id: Arc<str>,
-        /// The attribute.
-        attribute: Arc<str>,
-    },
+    /// An attribute of a record counts more resources than that, or none.
+    #[error("record {0:?}, attribute {1:?}: expected a count from 1 to the record's")]
+    Miscounted(Arc<str>, Arc<str>),
     /// An attribute's range is the wrong way round, or its list has fewer than
     /// two values, is not sorted or has a value twice.
     #[error(
-        "record {id:?}, attribute {attribute:?}: expected a range from low to high, or a sorted \
-         list of at least two values, each once"
+        "record {0:?}, attribute {1:?}: expected a range from low to high, or a sorted list of at \
+         least two values, each once"
     )]
-    Disordered {
-        /// The record.
-        id: Arc<str>,
-        /// The attribute.
-        attribute: Arc<str>,
-    },
+    Disordered(Arc<str>, Arc<str>),
     /// A relation begins or ends at no record.
     #[error("relation with record number {0}: expected one that is there")]
     NoSuchRecord(usize),
     /// A record of the flat form has an attribute that is not one single
     /// value of all its resources.
     #[error(
-        "record {id:?}, attribute {attribute:?}: expected one value of all its resources in the \
-         flat form"
+        "record {0:?}, attribute {1:?}: expected one value of all its resources in the flat form"
     )]
-    NotFlat {
-        /// The record.
-        id: Arc<str>,
-        /// The attribute.
-        attribute: Arc<str>,
-    },
+    NotFlat(Arc<str>, Arc<str>),
     /// Only the flat form can be aggregated; this is another.
     #[error("an inventory in the form {0}: expected the flat form")]
     Aggregated(Form),
@@ -198,12 +182,9 @@ fn check(form: Form, record: &Record) -> Result<(), InventoryError> {
         return Err(InventoryError::NoResource(id()));
     }
     for (name, attribute) in &record.attributes {
-        let (id, attribute_name) = (id(), Arc::clone(name));
+        let (id, name) = (id(), Arc::clone(name));
         if !(1..=record.count).contains(&attribute.count) {
-            return Err(InventoryError::Miscounted {
-                id,
-                attribute: attribute_name,
-            });
+            return Err(InventoryError::Miscounted(id, name));
         }
         let ordered = match &attribute.values {
             Values::Single(_) => true,
@@ -211,17 +192,11 @@ fn check(form: Form, record: &Record) -> Result<(), InventoryError> {
             Values::List(values) => values.len() > 1 && values.is_sorted_by(|a, b| a < b),
         };
         if !ordered {
-            return Err(InventoryError::Disordered {
-                id,
-                attribute: attribute_name,
-            });
+            return Err(InventoryError::Disordered(id, name));
         }
         let single = matches!(attribute.values, Values::Single(_));
         if form == Form::Flat && !(single && attribute.count == record.count) {
-            return Err(InventoryError::NotFlat {
-                id,
-                attribute: attribute_name,
-            });
+            return Err(InventoryError::NotFlat(id, name));
         }
     }
     Ok(())

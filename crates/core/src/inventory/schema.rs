@@ -36,7 +36,8 @@ pub struct AttributeRule {
 }
 
 /// How different values are told.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, strum::IntoStaticStr)]
+#[strum(serialize_all = "kebab-case")]
 pub enum Shape {
     /// Numbers as least and greatest, texts as a list.
     #[default]
@@ -47,11 +48,8 @@ pub enum Shape {
 
 impl Shape {
     /// The name used in schema documents.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Shape::Range => "range",
-            Shape::List => "list",
-        }
+    pub fn name(self) -> &'static str {
+        self.into()
     }
 }
 

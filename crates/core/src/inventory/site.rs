@@ -77,21 +77,16 @@ fn node_records(cluster: &str, number: usize, group: &Resource) -> [Record; 3] {
         Record::new(&id, kind).times(group.count.into())
     };
     let text = |text: &Option<String>| text.as_deref().map(Value::text);
+    let speed = group.speed.over(1).unwrap_or_default();
     let nodes = record("", names::COMPUTER_SYSTEM)
         .with(names::PROC_NUM, Value::number(u64::from(group.cpu_count)))
-        .with(
-            names::PROC_SPEED,
-            Value::number(group.speed.over(1).unwrap_or_default()),
-        );
+        .with(names::PROC_SPEED, Value::number(speed));
     let nodes = group.generic.iter().fold(nodes, |nodes, (name, count)| {
         let attribute = format!("{}{name}", names::GENERIC);
         nodes.with(&attribute, Value::number(u64::from(count)))
     });
-    let os = optional(
-        record(".os", names::OPERATING_SYSTEM),
-        names::OS_TYPE,
-        text(&group.os),
-    );
+    let os = record(".os", names::OPERATING_SYSTEM);
+    let os = optional(os, names::OS_TYPE, text(&group.os));
     let disk = record(".fs", names::FILE_SYSTEM).with(names::FS_TYPE, Value::text("local"));
     [
         optional(nodes, names::PROC_TYPE, text(&group.architecture)),

@@ -75,6 +75,9 @@ impl Group {
             0 => Vec::new(),
             each => vec![i64::from(each); count],
         });
+        let each = names.iter();
+        let each = each.map(|name| i64::from(resource.generic.count(name)));
+        let memory = memory_left.iter();
         let is_plain =
             resource.cpu_count == 1 && memory_left.is_empty() && resource.generic.is_empty();
         Group {
@@ -84,17 +87,11 @@ impl Group {
                 true => Vec::new(),
                 false => vec![resource.cpu_count; count],
             },
-            memory_free: memory_left
-                .iter()
-                .map(|left| u128::from(left.cast_unsigned()))
-                .sum(),
+            memory_free: memory.map(|left| u128::from(left.cast_unsigned())).sum(),
             memory_left,
             memory_kib: signed(resource.memory_kib()),
             generic: generic.collect(),
-            generic_each: names
-                .iter()
-                .map(|name| i64::from(resource.generic.count(name)))
-                .collect(),
+            generic_each: each.collect(),
             disk_mib: resource.disk_mib,
             open,
             first_open: 0,
@@ -255,10 +252,8 @@ impl Group {
                 self.first_open += 1;
             }
         }
-        self.change_memory(
-            node,
-            -(taken.memory_kib * u64::from(processors)).cast_signed(),
-        );
+        let memory = taken.memory_kib * u64::from(processors);
+        self.change_memory(node, -memory.cast_signed());
         for (kind, count) in &taken.generic {
             // A real LRMS may place a job where there are none.
             if let Some(left) = self.generic[*kind].get_mut(node) {
@@ -281,16 +276,11 @@ impl Group {
                 false => self.take_plain_nodes(&run),
             };
         }
-        let sign = match up {
-            true => {
-                self.free_node(node, self.cpu_count, &Taken::default());
-                1
-            }
-            false => {
-                self.use_node(node, self.cpu_count, &Taken::default());
-                -1
-            }
-        };
+        let sign = if up { 1 } else { -1 };
+        match up {
+            true => self.free_node(node, self.cpu_count, &Taken::default()),
+            false => self.use_node(node, self.cpu_count, &Taken::default()),
+        }
         self.change_memory(node, sign * self.memory_kib);
         for (left, each) in self.generic.iter_mut().zip(&self.generic_each) {
             if let Some(left) = left.get_mut(node) {
@@ -316,10 +306,8 @@ impl Group {
         self.free_total += processors;
         self.open[node / 64] |= 1 << (node % 64);
         self.first_open = self.first_open.min(node / 64);
-        self.change_memory(
-            node,
-            (taken.memory_kib * u64::from(processors)).cast_signed(),
-        );
+        let memory = taken.memory_kib * u64::from(processors);
+        self.change_memory(node, memory.cast_signed());
         for (kind, count) in &taken.generic {
             if let Some(left) = self.generic[*kind].get_mut(node) {
                 *left += count;

@@ -78,11 +78,7 @@ pub(super) const NOTICE: Parameter = time("notice", |settings| match settings.po
 });
 
 /// At how many candidates, the best ones by what is predicted; 0 is all.
-pub(super) const CANDIDATES: Parameter = Parameter {
-    name: "candidates",
-    values: Values::Whole(u32::MAX),
-    default: |_| "0".to_owned(),
-};
+pub(super) const CANDIDATES: Parameter = Parameter::whole("candidates", |_| "0".to_owned());
 
 const fn time(name: &'static str, default: fn(&BrokerSettings) -> String) -> Parameter {
     Parameter {
@@ -92,11 +88,7 @@ const fn time(name: &'static str, default: fn(&BrokerSettings) -> String) -> Par
     }
 }
 
-const TRIES: Parameter = Parameter {
-    name: "tries",
-    values: Values::Whole(u32::MAX),
-    default: |_| "0".to_owned(),
-};
+const TRIES: Parameter = Parameter::whole("tries", |_| "0".to_owned());
 
 const QUOTA: Parameter = Parameter {
     name: "quota",
@@ -104,17 +96,9 @@ const QUOTA: Parameter = Parameter {
     default: |_| "1".to_owned(),
 };
 
-const LEAST_COMPONENT: Parameter = Parameter {
-    name: "least_component",
-    values: Values::Whole(u32::MAX),
-    default: |_| "1".to_owned(),
-};
+const LEAST_COMPONENT: Parameter = Parameter::whole("least_component", |_| "1".to_owned());
 
-const MOST_PARTS: Parameter = Parameter {
-    name: "most_components",
-    values: Values::Whole(u32::MAX),
-    default: |_| "0".to_owned(),
-};
+const MOST_PARTS: Parameter = Parameter::whole("most_components", |_| "0".to_owned());
 
 /// The first candidate stands for all clusters: the broker places the job.
 struct Together;
@@ -399,11 +383,8 @@ impl Parts<'_> {
             bits[at] |= 1 << component;
         }
         let parts = bits.into_iter().enumerate().filter(|(_, bits)| *bits > 0);
-        Some(
-            parts
-                .map(|(at, bits)| (at, ClaimShare::Components(bits)))
-                .collect(),
-        )
+        let parts = parts.map(|(at, bits)| (at, ClaimShare::Components(bits)));
+        Some(parts.collect())
     }
 
     /// What a component reads that a cluster does not have.

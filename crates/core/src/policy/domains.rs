@@ -181,9 +181,8 @@ impl Machine {
     /// Free processors that would do for the job: the load is not told by
     /// kind of node, so all free ones may be of the wanted kind.
     pub fn free(&self, offer: Offer) -> u64 {
-        self.processors
-            .saturating_sub(self.busy)
-            .min(offer.capacity)
+        let free = self.processors.saturating_sub(self.busy);
+        free.min(offer.capacity)
     }
 
     /// Free processors that no queued job is waiting for.

@@ -186,6 +186,15 @@ impl Parameter {
         }
     }
 
+    /// A whole number of any size.
+    pub(super) const fn whole(name: &'static str, default: fn(&BrokerSettings) -> String) -> Self {
+        Parameter {
+            name,
+            values: Values::Whole(u32::MAX),
+            default,
+        }
+    }
+
     /// The window of a mean.
     pub(super) const fn window(default: fn(&BrokerSettings) -> String) -> Self {
         Parameter {
@@ -403,11 +412,7 @@ impl Default for BrokerSettings {
 
 impl BrokerSettings {
     /// What a policy takes under which jobs wander.
-    pub(super) const TTL: Parameter = Parameter {
-        name: "ttl",
-        values: Values::Whole(u32::MAX),
-        default: |settings| settings.ttl.to_string(),
-    };
+    pub(super) const TTL: Parameter = Parameter::whole("ttl", |settings| settings.ttl.to_string());
 
     /// For which jobs processors are reserved, to know when they start.
     pub(super) const RESERVE: Parameter = Parameter {
@@ -458,11 +463,8 @@ impl BrokerSettings {
 
     /// The same under this policy.
     pub fn matchmaking_under(&self, policy: &PolicySpec) -> MatchmakingKind {
-        let policy = policy.clone();
-        let under = BrokerSettings {
-            policy,
-            ..self.clone()
-        };
+        let mut under = self.clone();
+        under.policy = policy.clone();
         under.matchmaking()
     }
 

@@ -6,6 +6,7 @@ use crate::job::JobSpec;
 use crate::time::{Decimal, SimDuration, transfer_time};
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
+use strum::{EnumString, IntoStaticStr};
 
 /// Whether a broker counts what it has sent since its last information.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -29,9 +30,7 @@ pub enum LocalInfo {
 }
 
 /// When a job leaves a broker's queue.
-#[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, Hash, strum::EnumString, strum::IntoStaticStr,
-)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, EnumString, IntoStaticStr)]
 #[strum(serialize_all = "kebab-case")]
 pub enum Commit {
     /// In the cycle after its arrival, wherever it may have to wait.
@@ -62,9 +61,7 @@ pub enum Blocking {
 }
 
 /// How jobs and processors are brought together, beside the policy.
-#[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, Hash, strum::EnumString, strum::IntoStaticStr,
-)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, EnumString, IntoStaticStr)]
 #[strum(serialize_all = "kebab-case")]
 pub enum MatchmakingKind {
     /// Each broker sends its jobs to the candidate that the policy chooses.
@@ -224,12 +221,11 @@ impl CoAllocation {
 
     /// The same with no start earlier than so long after all clusters are told of it.
     pub fn not_before(mut self, least: SimDuration) -> Self {
-        match self.startup.is_empty() {
-            true => self.startup.push(least),
-            false => self
-                .startup
-                .iter_mut()
-                .for_each(|it| *it = (*it).max(least)),
+        for it in &mut self.startup {
+            *it = least.max(*it);
+        }
+        if self.startup.is_empty() {
+            self.startup.push(least);
         }
         self
     }

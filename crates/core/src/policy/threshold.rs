@@ -4,7 +4,7 @@
 //! and "shortest" as the location policy, over all candidates instead of a few.
 
 use super::view::best;
-use super::{Choice, InformationNeed, Parameter, Policy, PolicyEntry, Tie, Values, View};
+use super::{Choice, InformationNeed, Parameter, Policy, PolicyEntry, Tie, View};
 use crate::decision::Score;
 use crate::job::JobRequest;
 use crate::load::{Fraction, Window};
@@ -24,11 +24,7 @@ pub(super) const ENTRY: PolicyEntry = PolicyEntry::new(
 );
 
 /// So many queued jobs are too many.
-const JOBS: Parameter = Parameter {
-    name: "jobs",
-    values: Values::Whole(u32::MAX),
-    default: |_| "2".to_owned(),
-};
+const JOBS: Parameter = Parameter::whole("jobs", |_| "2".to_owned());
 
 const WINDOW: Parameter = Parameter::window(|settings| settings.queue_window.name().to_owned());
 

@@ -106,9 +106,8 @@ impl Publisher {
     }
 
     fn tell(&mut self, full: bool, mut samples: Vec<LoadSample>) -> Push {
-        let told = samples
-            .iter()
-            .map(|sample| (sample.cluster, sample.clone()));
+        let told = samples.iter();
+        let told = told.map(|sample| (sample.cluster, sample.clone()));
         self.told.extend(told);
         if full {
             samples = self.told.values().cloned().collect();

@@ -1,6 +1,8 @@
 //! Advance reservations without a job: each case worked out by hand, then many drawn ones.
 
-use gridrig_core::cluster::{Cluster, ClusterConfig, Finished, Overrun, Reserving};
+use gridrig_core::cluster::{
+    Cluster, ClusterConfig, Finished, MOST_RESERVATIONS, Overrun, Reserving,
+};
 use gridrig_core::discipline::DisciplineKind;
 use gridrig_core::event::{Event, EventKind, EventSink};
 use gridrig_core::generic::Generics;
@@ -220,6 +222,23 @@ fn jobs_run_in_a_reservation_and_no_discipline_starts_others_there() {
         assert_eq!(rig.cluster.reservations("").count(), 0);
         assert_eq!(rig.cluster.present(), 0);
     }
+}
+
+#[test]
+fn the_jobs_in_all_reservations_have_one_bound() {
+    let mut rig = Rig::new(cluster(4, DisciplineKind::Fcfs, Overrun::Kill));
+    for name in ["a", "b"] {
+        assert_eq!(rig.make(0, wanted(name, 2, 100, (50, 50, false))), Ok(50));
+    }
+    let mut bring = |id: usize| {
+        let name = ["a", "b"][id % 2].into();
+        let place = ReservationUse { name, user: None };
+        let job = JobSpec::rigid(JobId(id as u32), 1, SimDuration::from_secs(10));
+        let (cluster, told) = (&mut rig.cluster, &mut rig.told);
+        cluster.submit_inside(secs(0), &job, &place, told)
+    };
+    assert!((0..MOST_RESERVATIONS).all(|id| bring(id).is_ok()));
+    assert_eq!(bring(MOST_RESERVATIONS), Err(Reason::QueueFull));
 }
 
 #[test]

@@ -98,7 +98,7 @@ impl RunClock {
 
     fn new(start: Start, speed: Decimal) -> Self {
         let speed = if speed.is_zero() { Decimal::ONE } else { speed };
-        let (mantissa, scale) = fraction(speed);
+        let (mantissa, scale) = speed.ratio();
         RunClock {
             start,
             from: SimTime::ZERO,
@@ -221,18 +221,6 @@ const GRACE: Duration = Duration::from_millis(4);
 const GRACE_SHARE: u64 = 20;
 
 const FAR_NS: u64 = 10 * 365 * 86_400 * 1_000_000_000;
-
-/// A decimal as a fraction, by way of its exact text.
-fn fraction(speed: Decimal) -> (u64, u64) {
-    let text = speed.to_string();
-    let (whole, decimals) = text.split_once('.').unwrap_or((&text, ""));
-    let mantissa = format!("{whole}{decimals}").parse();
-    let scale = 10u64.checked_pow(decimals.len() as u32);
-    match (mantissa, scale) {
-        (Ok(mantissa), Some(scale)) if mantissa > 0 => (mantissa, scale),
-        _ => (1, 1),
-    }
-}
 
 /// A length of wall time as agents count it.
 pub fn wall_length(length: Duration) -> SimDuration {

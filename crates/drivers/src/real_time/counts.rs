@@ -67,9 +67,7 @@ impl Counts {
 
     /// Messages sent, each kind once.
     pub fn messages(&self) -> impl Iterator<Item = (MessageKind, u64)> {
-        MessageKind::ALL
-            .into_iter()
-            .map(|kind| (kind, self.messages[kind as usize]))
+        MessageKind::ALL.into_iter().zip(self.messages)
     }
 
     /// Jobs handed over by class of lag: one count per bound of

@@ -162,10 +162,8 @@ impl<A: Journaled> Driven<A> {
 
     /// By which a message can be called back until it has been delivered.
     pub(super) fn recall_of(&self, envelope: &Envelope<A::Sends>) -> Option<Recall> {
-        let (id, recall) = self
-            .surroundings
-            .recalls
-            .get(&envelope.message.data_of()?)?;
+        let job = envelope.message.data_of()?;
+        let (id, recall) = self.surroundings.recalls.get(&job)?;
         (*id == envelope.id).then(|| recall.clone())
     }
 

@@ -179,13 +179,10 @@ impl<T: Transport> Outbox<T> {
     }
 
     fn is_crowded(&self, receiver: &Receiver) -> bool {
-        let named = || {
-            self.senders
-                .iter()
-                .filter(|((_, to), sender)| to.is_some() && !sender.is_closed())
-        };
+        let named = self.senders.iter();
+        let named = named.filter(|((_, to), sender)| to.is_some() && !sender.is_closed());
         *self.under_way.borrow() > MOST_UNDER_WAY
-            || !self.senders.contains_key(receiver) && named().count() >= MOST_NAMED
+            || !self.senders.contains_key(receiver) && named.count() >= MOST_NAMED
     }
 
     fn sender(&self) -> Sender<T> {

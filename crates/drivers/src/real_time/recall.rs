@@ -42,10 +42,8 @@ impl Recall {
 
     fn decide(&self, fate: u8) -> bool {
         let (success, failure) = (Ordering::AcqRel, Ordering::Acquire);
-        let before = self
-            .0
-            .fate
-            .compare_exchange(WAITING, fate, success, failure);
+        let known = &self.0.fate;
+        let before = known.compare_exchange(WAITING, fate, success, failure);
         before == Ok(WAITING) || before == Err(fate)
     }
 }

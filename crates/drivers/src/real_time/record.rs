@@ -166,15 +166,11 @@ impl Recorder {
         let kept = self.0.lock();
         let first = after.max(kept.forgotten);
         let skipped = usize::try_from(first - kept.forgotten).unwrap_or(usize::MAX);
+        // A range, since a long log is read page by page.
+        let events = kept.events.range(skipped.min(kept.events.len())..);
         EventSlice {
             first,
-            // A range, since a long log is read page by page.
-            events: kept
-                .events
-                .range(skipped.min(kept.events.len())..)
-                .take(limit)
-                .cloned()
-                .collect(),
+            events: events.take(limit).cloned().collect(),
             total: kept.forgotten + kept.events.len() as u64,
         }
     }

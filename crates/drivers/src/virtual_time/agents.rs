@@ -274,10 +274,8 @@ impl<'a> Agents<'a> {
         let cycle = cycle.unwrap_or(SimTime::MAX);
         self.timers.cycles.set(domain.index(), cycle);
         let wall = broker.and_then(|broker| broker.next_wall_due());
-        let wall = wall
-            .into_iter()
-            .chain(self.sessions.next_wake(domain))
-            .min();
+        let wake = self.sessions.next_wake(domain);
+        let wall = wall.into_iter().chain(wake).min();
         self.wall.set(domain.index(), self.network.alarm(wall));
     }
 
@@ -347,13 +345,11 @@ impl Layer for Agents<'_> {
     }
 
     fn next_instant(&self) -> Option<SimTime> {
-        let submission = self.client.next_due();
+        let submission = self.client.next_due().into_iter();
         let timers = &self.timers;
         let alarms = [&timers.lrms, &timers.cycles, &timers.samples, &self.wall];
         let alarms = alarms.into_iter().map(Alarms::least);
-        let others = submission
-            .into_iter()
-            .chain(self.network.agenda.next_time());
+        let others = submission.chain(self.network.agenda.next_time());
         let next = alarms.chain(others).min()?;
         (next < SimTime::MAX).then_some(next.max(self.network.now))
     }

@@ -94,9 +94,8 @@ impl<'a> Simulation<'a> {
         let brokers: Vec<Broker> = brokers.collect();
         let mut timers = Timers::of(grid);
         for (index, broker) in brokers.iter().enumerate() {
-            timers
-                .cycles
-                .set(index, broker.next_due().unwrap_or(SimTime::MAX));
+            let due = broker.next_due().unwrap_or(SimTime::MAX);
+            timers.cycles.set(index, due);
         }
         let ids = (0..grid.domains.len() as u16).map(DomainId);
         let consumers = ids.map(|id| by_latency(grid.consumers_of(id)));
@@ -170,9 +169,7 @@ impl<'a> Simulation<'a> {
                 self.timers.cycles.set(domain.index(), due);
                 self.asleep.insert(domain);
             }
-            false => {
-                self.asleep.remove(&domain);
-            }
+            false => drop(self.asleep.remove(&domain)),
         }
     }
 
@@ -180,10 +177,8 @@ impl<'a> Simulation<'a> {
     fn will_change(&self, domain: DomainId) -> bool {
         let clusters = &self.grid.domains[domain.index()].clusters;
         let due = |id: &ClusterId| self.lrms[id.index()].next_due();
-        clusters
-            .iter()
-            .filter_map(due)
-            .any(|due| due < SimTime::MAX)
+        let mut dues = clusters.iter().filter_map(due);
+        dues.any(|due| due < SimTime::MAX)
     }
 
     fn deliver(&mut self, message: Message) {
@@ -199,9 +194,7 @@ impl<'a> Simulation<'a> {
                 ToLrms::Dispatch(passed) => {
                     let _ = self.bring(Entry::Cluster(to), passed.job, Some(passed.route));
                 }
-                ToLrms::Cancel(job) => {
-                    self.tell_lrms(to, Cancel(job));
-                }
+                ToLrms::Cancel(job) => drop(self.tell_lrms(to, Cancel(job))),
                 ToLrms::Claim(asked, step) => {
                     let spec = |passed: Passed| &self.submissions[passed.job.index()].spec;
                     if let Some(step) = step.with_job(|passed| Some(spec(passed))) {
@@ -313,9 +306,8 @@ impl Layer for Simulation<'_> {
         let or_never = |at: Option<SimTime>| at.unwrap_or(SimTime::MAX);
         let agenda = &self.around.agenda;
         let next = or_never(self.submitter.poll_timeout());
-        let next = next
-            .min(self.timers.lrms.least())
-            .min(self.timers.cycles.least());
+        let next = next.min(self.timers.lrms.least());
+        let next = next.min(self.timers.cycles.least());
         if next == SimTime::MAX && !agenda.has_job_messages() {
             // Only information is left to exchange, and nobody to use it.
             return None;
@@ -376,9 +368,8 @@ impl Layer for Simulation<'_> {
     /// same sample after the link's.
     fn sample(&mut self, domain: DomainId, now: SimTime) {
         let broker = &self.grid.domains[domain.index()].broker;
-        self.timers
-            .samples
-            .set(domain.index(), now + broker.exchange);
+        let next = now + broker.exchange;
+        self.timers.samples.set(domain.index(), next);
         let samples = self.sample_domain(domain).collect();
         let sampled = Sampled { domain, samples };
         for sample in sampled.samples.iter() {

@@ -67,13 +67,9 @@ impl Activity {
     /// characters, where it is none.
     fn variable(&self, wanted: &str) -> Result<Option<SimDuration>, String> {
         let mut named = self.environment.iter();
-        let Some((_, value)) = named.find(|(name, _)| name == wanted) else {
-            return Ok(None);
-        };
-        match seconds(value) {
-            Some(length) => Ok(Some(length)),
-            None => Err(excerpt(value)),
-        }
+        let found = named.find(|(name, _)| name == wanted);
+        let length = found.map(|(_, value)| seconds(value).ok_or_else(|| excerpt(value)));
+        length.transpose()
     }
 
     fn slept(&self) -> Option<SimDuration> {

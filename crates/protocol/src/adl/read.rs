@@ -1,17 +1,16 @@
 //! From elements to a description.
 
 use super::{Activity, AdlError, Executable, InputFile, NAMESPACE, NORDUGRID, OutputFile};
-use crate::xml::{Element, excerpt, too_long};
+use crate::xml::{Element, boolean, excerpt, too_long};
 use gridrig_core::generic::EXPECTED;
+use std::num::NonZeroU32;
 use std::str::FromStr;
 
 /// Reads one `ActivityDescription`.
 pub(super) fn activity(root: &Element) -> Result<Activity, AdlError> {
-    if root.name != "ActivityDescription" || root.namespace != NAMESPACE {
-        return Err(AdlError::Root(
-            root.line,
-            format!("{{{}}}{}", root.namespace, root.name),
-        ));
+    if !root.is(NAMESPACE, "ActivityDescription") {
+        let name = format!("{{{}}}{}", root.namespace, root.name);
+        return Err(AdlError::Root(root.line, name));
     }
     let mut activity = Activity {
         slots: 1,
@@ -105,11 +104,8 @@ fn slots(activity: &mut Activity, node: &Element) -> Result<(), AdlError> {
     for part in node.elements() {
         match part.name.as_ref() {
             "NumberOfSlots" => {
-                let slots: u32 = parse(part, ELEMENT, "a number from 1 to 4294967295")?;
-                if slots == 0 {
-                    return Err(wrong(part, ELEMENT, "a number from 1 to 4294967295"));
-                }
-                activity.slots = slots;
+                let slots: NonZeroU32 = parse(part, ELEMENT, "a number from 1 to 4294967295")?;
+                activity.slots = slots.get();
             }
             name => ignore(activity, "Resources/SlotRequirement", name),
         }
@@ -128,27 +124,23 @@ fn file_name(node: &Element, element: &'static str) -> Result<String, AdlError> 
     if stays_inside && name.len() <= MOST_NAME {
         return Ok(name.to_owned());
     }
-    Err(wrong(
-        node.child(NAMESPACE, "Name").unwrap_or(node),
-        element,
-        expected,
-    ))
+    let at = node.child(NAMESPACE, "Name").unwrap_or(node);
+    Err(wrong(at, element, expected))
 }
 
 /// Longest path of a file.
 const MOST_NAME: usize = 4096;
 
 fn uris(node: &Element, name: &str) -> Vec<String> {
-    all(node, name)
-        .filter_map(|end| child(end, "URI"))
-        .collect()
+    all(node, name).filter_map(|it| child(it, "URI")).collect()
 }
 
 fn flag(node: &Element) -> Result<bool, AdlError> {
     match node.text().trim() {
-        "true" | "1" => Ok(true),
-        "false" | "0" | "" => Ok(false),
-        _ => Err(wrong(node, "DataStaging/ClientDataPush", "true or false")),
+        "" => Ok(false),
+        said => {
+            boolean(said).ok_or_else(|| wrong(node, "DataStaging/ClientDataPush", "true or false"))
+        }
     }
 }
 

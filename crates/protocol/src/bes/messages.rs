@@ -2,7 +2,7 @@
 
 use super::{BesFault, FACTORY, GRIDSAM, OWN, Operation};
 use crate::jsdl::{JSDL, architecture_element, operating_system_element};
-use crate::soap::EndpointReference;
+use crate::soap::{EndpointReference, Fault};
 use crate::xml::Element;
 use gridrig_core::resource::{Resource, Resources};
 
@@ -28,17 +28,14 @@ pub fn activity_document(request: &Element) -> Result<&Element, BesFault> {
 /// # Errors
 /// When one is no endpoint reference.
 pub fn identifiers(request: &Element) -> Result<Vec<EndpointReference>, BesFault> {
-    let named = request
+    let path = format!("{}/ActivityIdentifier", request.name);
+    let invalid = |fault: Fault| BesFault::invalid(&path, fault.reason);
+    let is_one = |child: &&Element| child.is(FACTORY, "ActivityIdentifier");
+    let references = request
         .elements()
-        .filter(|child| child.is(FACTORY, "ActivityIdentifier"));
-    named
-        .map(|child| {
-            EndpointReference::read(child).map_err(|fault| {
-                let element = format!("{}/ActivityIdentifier", request.name);
-                BesFault::invalid(&element, fault.reason)
-            })
-        })
-        .collect()
+        .filter(is_one)
+        .map(EndpointReference::read);
+    references.map(|read| read.map_err(invalid)).collect()
 }
 
 /// The endpoint reference of an activity, in the form of GridSAM: its clients
@@ -83,17 +80,15 @@ pub fn response(
     reference: &EndpointReference,
     answer: ActivityAnswer,
 ) -> Element {
-    let mut response =
-        Element::new(FACTORY, "Response").with(reference.write(FACTORY, "ActivityIdentifier"));
-    if operation == Operation::TerminateActivities {
-        response = response.field("Terminated", answer.is_ok());
-    }
+    let ends = operation == Operation::TerminateActivities;
+    let response = Element::new(FACTORY, "Response")
+        .with(reference.write(FACTORY, "ActivityIdentifier"))
+        .optional("Terminated", ends.then_some(answer.is_ok()));
     match answer {
-        Ok(element) if operation != Operation::TerminateActivities => response.push(element),
-        Ok(_) => {}
-        Err(fault) => response.push(fault.within_answer()),
+        Ok(_) if ends => response,
+        Ok(element) => response.with(element),
+        Err(fault) => response.with(fault.within_answer()),
     }
-    response
 }
 
 /// What the service tells of itself.
@@ -148,11 +143,9 @@ pub fn factory_attributes_response(factory: &Factory<'_>) -> Element {
 fn overall(factory: &Factory<'_>) -> Element {
     let groups = factory.resources.groups();
     let common = |property: fn(&Resource) -> &Option<String>| -> Option<&str> {
-        let first = property(groups.first()?).as_deref()?;
-        groups
-            .iter()
-            .all(|group| property(group).as_deref() == Some(first))
-            .then_some(first)
+        let mut all = groups.iter().map(|group| property(group).as_deref());
+        let first = all.next()??;
+        all.all(|other| other == Some(first)).then_some(first)
     };
     basic(
         Some(factory.name),

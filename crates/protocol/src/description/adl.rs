@@ -33,10 +33,8 @@ pub(super) fn read(root: &Element) -> Read<Vec<Request>> {
 
 /// Takes what is in an element, or the names, values and URIs of a group.
 fn walk(node: &Element, above: &str, group: Option<&mut Vec<String>>, into: &mut Vec<Relation>) {
-    let (path, mut text) = (
-        format!("{above}/{}", node.name),
-        node.text().trim().to_owned(),
-    );
+    let path = format!("{above}/{}", node.name);
+    let mut text = node.text().trim().to_owned();
     let mut add = |path, value| into.push(Relation::new(node.line, path, "=", vec![value]));
     if GROUPS.contains(&&*node.name) {
         let (mut texts, mut more) = (Vec::new(), Vec::new());
@@ -96,11 +94,8 @@ fn element(relations: &[Relation]) -> Element {
                         node = node.field("Name", name).field("Value", value);
                     }
                     (_, [name, url]) => {
-                        let end = if relation.name.contains("Input") {
-                            "Source"
-                        } else {
-                            "Target"
-                        };
+                        let is_input = relation.name.contains("Input");
+                        let end = if is_input { "Source" } else { "Target" };
                         let place = Element::new(NAMESPACE, end).field("URI", url);
                         // ADL does not say the size of what the client has.
                         let place = Some(place).filter(|_| url.contains("://"));

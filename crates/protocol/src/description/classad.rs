@@ -239,34 +239,21 @@ pub(super) fn write(relations: &[Relation]) -> String {
     let mut text = String::from("[\n");
     let mut requirements = Vec::new();
     for relation in relations {
-        let is_bare = BARE.contains(&&*relation.name) || relation.op != "=";
-        let one = |value: &Value| {
-            if is_bare {
-                value.shown()
-            } else {
-                written(&value.shown())
-            }
+        let (name, op) = (relation.name.as_str(), relation.op);
+        let is_bare = BARE.contains(&name) || op != "=";
+        let one = |value: &Value| match is_bare {
+            true => value.shown(),
+            false => written(&value.shown()),
         };
-        let value = relation
-            .values
-            .iter()
-            .map(one)
-            .collect::<Vec<_>>()
-            .join(", ");
-        match (
-            relation.name.starts_with("other."),
-            LISTS.contains(&&*relation.name),
-        ) {
-            (true, _) => {
-                let sign = if relation.op == "=" {
-                    "=="
-                } else {
-                    relation.op
-                };
-                requirements.push(format!("{} {sign} {value}", relation.name));
-            }
-            (false, true) => text += &format!("  {} = {{{value}}};\n", relation.name),
-            (false, false) => text += &format!("  {} = {value};\n", relation.name),
+        let values: Vec<String> = relation.values.iter().map(one).collect();
+        let value = values.join(", ");
+        if name.starts_with("other.") {
+            let sign = if op == "=" { "==" } else { op };
+            requirements.push(format!("{name} {sign} {value}"));
+        } else if LISTS.contains(&name) {
+            text += &format!("  {name} = {{{value}}};\n");
+        } else {
+            text += &format!("  {name} = {value};\n");
         }
     }
     if !requirements.is_empty() {

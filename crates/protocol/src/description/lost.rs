@@ -51,11 +51,8 @@ pub(super) fn between(of: &JobDefinition, again: &JobDefinition, prefix: &str) -
 
 /// Every text of a document with its path.
 fn leaves(job: &JobDefinition) -> Vec<(String, String)> {
-    let mut all: Vec<_> = job
-        .id
-        .iter()
-        .map(|id| ("/id".to_owned(), id.clone()))
-        .collect();
+    let id = job.id.clone().map(|id| ("/id".to_owned(), id));
+    let mut all = Vec::from_iter(id);
     let root = job.element();
     let parts = root.elements().flat_map(Element::elements);
     parts.for_each(|part| walk(part, "", &mut all));

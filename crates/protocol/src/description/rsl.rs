@@ -217,9 +217,7 @@ pub(super) fn write(requests: &[Vec<Relation>]) -> String {
     match requests {
         [only] => one(only) + "\n",
         several => {
-            let parts = several
-                .iter()
-                .map(|relations| format!("({})\n", one(relations)));
+            let parts = several.iter().map(|it| format!("({})\n", one(it)));
             format!("+{}", parts.collect::<String>())
         }
     }

@@ -22,12 +22,8 @@ pub(super) enum Value {
 
 impl Value {
     pub(super) fn list<T: Into<String>>(texts: impl IntoIterator<Item = T>) -> Self {
-        Value::List(
-            texts
-                .into_iter()
-                .map(|text| Value::Text(text.into()))
-                .collect(),
-        )
+        let texts = texts.into_iter().map(|text| Value::Text(text.into()));
+        Value::List(texts.collect())
     }
 
     /// The text that it is.
@@ -52,11 +48,8 @@ pub(super) fn texts(values: &[Value]) -> Option<Vec<&str>> {
 }
 
 fn shown(values: &[Value]) -> String {
-    values
-        .iter()
-        .map(Value::shown)
-        .collect::<Vec<_>>()
-        .join(" ")
+    let values: Vec<String> = values.iter().map(Value::shown).collect();
+    values.join(" ")
 }
 
 /// An attribute with its values.
@@ -85,21 +78,15 @@ impl Relation {
     /// What is lost of it, and why.
     pub(super) fn lost(&self, why: &str) -> Lost {
         let sign = self.op.strip_prefix('=').unwrap_or(self.op);
-        Lost::of(
-            self.line,
-            &self.name,
-            &format!("{sign}{}", shown(&self.values)),
-            why,
-        )
+        let value = format!("{sign}{}", shown(&self.values));
+        Lost::of(self.line, &self.name, &value, why)
     }
 
     /// It is none of what is expected.
     pub(super) fn wrong(&self, expected: &str) -> DescriptionError {
-        let (name, value) = (excerpt(&self.name), excerpt(&shown(&self.values)));
-        let text = format!(
-            "attribute {name} {} {value:?}: expected {expected}",
-            self.op
-        );
+        let (name, op) = (excerpt(&self.name), self.op);
+        let value = excerpt(&shown(&self.values));
+        let text = format!("attribute {name} {op} {value:?}: expected {expected}");
         DescriptionError::at(self.line, &text)
     }
 }

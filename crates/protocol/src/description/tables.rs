@@ -65,9 +65,8 @@ fn attributes(column: usize) -> impl Iterator<Item = Attribute> {
     rows.flat_map(move |row| {
         let about = row.split('|').nth(1).unwrap_or_default().trim();
         let cell = row.split('|').nth(column + 1).unwrap_or_default().trim();
-        let attributes = cell
-            .split(", ")
-            .filter_map(|it| it.strip_prefix('`')?.split_once('`'));
+        let cells = cell.split(", ");
+        let attributes = cells.filter_map(|it| it.strip_prefix('`')?.split_once('`'));
         attributes.map(move |(name, form)| Attribute {
             name,
             form: form.trim(),

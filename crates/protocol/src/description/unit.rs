@@ -119,10 +119,8 @@ pub(super) fn said(job: &JobDefinition, quantity: Quantity) -> Result<Option<u64
     };
     let upper = range.upper.filter(|_| quantity == Quantity::TotalCpuTime);
     let upper = upper.map(|bound| RangeValue::exactly(bound.value.floor()));
-    let least = upper
-        .as_ref()
-        .unwrap_or(range)
-        .least_whole(u32::from(is_count(quantity)));
+    let range = upper.as_ref().unwrap_or(range);
+    let least = range.least_whole(u32::from(is_count(quantity)));
     Ok(least.filter(|least| *least > 0))
 }
 
@@ -138,11 +136,9 @@ pub(super) fn by_host(job: &mut JobDefinition, times: bool) {
     let ranges = memory.ranges.iter_mut();
     let ranges = ranges.flat_map(|range| [&mut range.lower.value, &mut range.upper.value]);
     let bounds = memory.lower.iter_mut().chain(&mut memory.upper);
+    let bounds = bounds.map(|bound| &mut bound.value);
     let whole = memory.exact.iter_mut().map(|exact| &mut exact.value);
-    for value in ranges
-        .chain(bounds.map(|bound| &mut bound.value))
-        .chain(whole)
-    {
+    for value in ranges.chain(bounds).chain(whole) {
         *value = if times { *value * each } else { *value / each };
     }
 }

@@ -92,10 +92,8 @@ impl Cluster<'_> {
     }
 
     fn service(&self) -> Element {
-        let (id, nodes) = (
-            self.id("ComputingService", "arex"),
-            self.resources.groups().len(),
-        );
+        let id = self.id("ComputingService", "arex");
+        let nodes = self.resources.groups().len();
         let element = self
             .entity("ComputingService", &id)
             .field("Name", self.name)
@@ -145,6 +143,10 @@ impl Cluster<'_> {
         let (queue, id) = self.share;
         let free = self.sample.processors.saturating_sub(self.sample.busy);
         let environments = 0..self.resources.groups().len();
+        let environments = environments.map(|index| self.environment_id(index));
+        let associated = associations()
+            .field("ComputingEndpointID", self.endpoint_id())
+            .fields("ExecutionEnvironmentID", environments);
         self.entity("ComputingShare", id)
             .field("Name", queue)
             .field("Description", format!("emulated cluster {}", self.name))
@@ -174,14 +176,7 @@ impl Cluster<'_> {
             .field("FreeSlotsWithDuration", free)
             .field("UsedSlots", self.sample.busy)
             .field("RequestedSlots", self.sample.queued_processors)
-            .with(
-                associations()
-                    .field("ComputingEndpointID", self.endpoint_id())
-                    .fields(
-                        "ExecutionEnvironmentID",
-                        environments.map(|index| self.environment_id(index)),
-                    ),
-            )
+            .with(associated)
     }
 
     fn manager(&self) -> Element {

@@ -78,9 +78,8 @@ impl Domain<'_> {
     /// The whole document.
     pub fn element(&self) -> Element {
         let all = |of: fn(&Self, &Cluster<'_>) -> Vec<Element>| {
-            self.clusters
-                .iter()
-                .flat_map(move |cluster| of(self, cluster))
+            let clusters = self.clusters.iter();
+            clusters.flat_map(move |cluster| of(self, cluster))
         };
         Element::new(NAMESPACE, "GLUE2")
             .with(self.admin_domain())
@@ -97,11 +96,8 @@ impl Domain<'_> {
     }
 
     fn id(&self, kind: &str, of: &Cluster<'_>) -> String {
-        format!(
-            "urn:ogf:{kind}:{}:{}",
-            id_part(self.name),
-            id_part(&of.name)
-        )
+        let (domain, cluster) = (id_part(self.name), id_part(&of.name));
+        format!("urn:ogf:{kind}:{domain}:{cluster}")
     }
 
     /// An entity of which each cluster has one.
@@ -129,11 +125,8 @@ impl Domain<'_> {
     fn service(&self) -> Element {
         let waiting: u64 = self.clusters.iter().map(|one| one.sample.queued).sum();
         let kinds = self.clusters.iter().map(|one| one.resources.groups().len());
-        let complexity = format!(
-            "endpointType=1, share={}, resource={}",
-            self.clusters.len(),
-            kinds.sum::<usize>()
-        );
+        let (shares, kinds) = (self.clusters.len(), kinds.sum::<usize>());
+        let complexity = format!("endpointType=1, share={shares}, resource={kinds}");
         let providers = self.providers.iter().map(|name| service_id(name));
         let associated = associations()
             .field("EndpointID", self.endpoint_id())

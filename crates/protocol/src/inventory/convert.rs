@@ -17,6 +17,10 @@ const MAX_TEXT: usize = 200;
 impl From<&Inventory> for InventoryDocument {
     fn from(inventory: &Inventory) -> Self {
         let records = inventory.records().iter().enumerate();
+        let relation = |relation: &Relation| RelationDocument {
+            name: relation.name.to_string(),
+            to: inventory.records()[relation.to].id.to_string(),
+        };
         let record = |(index, record): (usize, &Record)| RecordDocument {
             id: record.id.to_string(),
             kind: match inventory.form() {
@@ -25,14 +29,7 @@ impl From<&Inventory> for InventoryDocument {
             },
             count: record.count,
             attributes: attributes(record),
-            relations: inventory
-                .relations_of(index)
-                .iter()
-                .map(|relation| RelationDocument {
-                    name: relation.name.to_string(),
-                    to: inventory.records()[relation.to].id.to_string(),
-                })
-                .collect(),
+            relations: inventory.relations_of(index).iter().map(relation).collect(),
         };
         InventoryDocument {
             form: inventory.form().name().to_owned(),
@@ -42,7 +39,7 @@ impl From<&Inventory> for InventoryDocument {
 }
 
 fn attributes(record: &Record) -> BTreeMap<String, AttributeDocument> {
-    let document = |attribute: &Attribute| {
+    let document = |(name, attribute): (&Arc<str>, &Attribute)| {
         let text = |number: Option<Decimal>| number.map(|number| number.to_string());
         let mut document = AttributeDocument {
             count: (attribute.count != record.count).then_some(attribute.count),
@@ -61,12 +58,9 @@ fn attributes(record: &Record) -> BTreeMap<String, AttributeDocument> {
                 document.list = Some(values.iter().map(Value::to_string).collect());
             }
         }
-        document
+        (name.to_string(), document)
     };
-    let attributes = record.attributes.iter();
-    attributes
-        .map(|(name, attribute)| (name.to_string(), document(attribute)))
-        .collect()
+    record.attributes.iter().map(document).collect()
 }
 
 impl InventoryDocument {
@@ -79,12 +73,8 @@ impl InventoryDocument {
         let expected = "flat, unique, one-to-n or n-to-n";
         let form = Form::from_name(&self.form)
             .ok_or_else(|| Error::field("form", &self.form, expected))?;
-        let ids: BTreeMap<&str, usize> = self
-            .records
-            .iter()
-            .enumerate()
-            .map(|(index, record)| (record.id.as_str(), index))
-            .collect();
+        let ids = self.records.iter().map(|record| record.id.as_str());
+        let ids: BTreeMap<&str, usize> = ids.zip(0..).collect();
         let mut records = Vec::with_capacity(self.records.len());
         let mut relations = Vec::new();
         for (index, record) in self.records.iter().enumerate() {

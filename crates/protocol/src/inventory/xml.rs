@@ -67,12 +67,9 @@ impl Language for Documents {
             Wrong::Unknown(unknown, tags) => {
                 element = unknown;
                 let names: Vec<&str> = tags.iter().map(|tag| tag.1).collect();
-                match names.is_empty() {
-                    true => "expected no element here".to_owned(),
-                    false => format!(
-                        "expected {} in the namespace {NAMESPACE}",
-                        names.join(" or ")
-                    ),
+                match &*names.join(" or ") {
+                    "" => "expected no element here".to_owned(),
+                    names => format!("expected {names} in the namespace {NAMESPACE}"),
                 }
             }
             Wrong::Twice => format!("expected one {}", name.to_lowercase()),

@@ -37,13 +37,12 @@ impl JsdlError {
 
     /// The document is no XML that we read.
     pub(super) fn xml(file: &str, error: &XmlError) -> Self {
-        let xml = JsdlError {
-            at: String::new(),
+        JsdlError {
+            at: format!("{file}:{}: ", error.line),
             text: error.problem.clone(),
             path: None,
             code: error.code,
-        };
-        xml.at(file, error.line)
+        }
     }
 
     /// An element is where none of its name may be, or lacks one.

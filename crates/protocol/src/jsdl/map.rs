@@ -62,17 +62,14 @@ impl JobDefinition {
         });
         resources.generic = (!wanted.generic.is_empty()).then(|| wanted.generic.clone());
         let mut set = |quantity, value| resources.quantities.insert(quantity, value);
-        if wanted.memory_kib > 0 {
-            let bytes = RangeValue::at_least(as_number(wanted.memory_kib) * KIB);
-            set(Quantity::IndividualPhysicalMemory, bytes);
-        }
-        if wanted.disk_mib > 0 {
-            let bytes = RangeValue::at_least(as_number(wanted.disk_mib) * MIB);
-            set(Quantity::IndividualDiskSpace, bytes);
-        }
-        if wanted.speed_millionths > 0 {
-            let hertz = RangeValue::at_least(as_number(wanted.speed_millionths) * KILOHERTZ);
-            set(Quantity::IndividualCpuSpeed, hertz);
+        let speed = wanted.speed_millionths;
+        let each = [
+            (Quantity::IndividualPhysicalMemory, wanted.memory_kib, KIB),
+            (Quantity::IndividualDiskSpace, wanted.disk_mib, MIB),
+            (Quantity::IndividualCpuSpeed, speed, KILOHERTZ),
+        ];
+        for (quantity, number, unit) in each.into_iter().filter(|it| it.1 > 0) {
+            set(quantity, RangeValue::at_least(as_number(number) * unit));
         }
         let processors = RangeValue::exactly(f64::from(component.processors));
         set(Quantity::TotalCpuCount, processors);
@@ -115,7 +112,7 @@ impl JobDefinition {
             Some(time) => Some(time),
             None => self.limit(Limit::WallTime).map(wall_time).transpose()?,
         };
-        let least = |quantity| self.least(quantity, 0).map(Option::unwrap_or_default);
+        let least = |quantity| self.least(quantity, 0);
         let requirements = Requirements {
             architecture: architecture.map(Into::into),
             os: system.and_then(|s| s.name.as_deref()).map(Into::into),
@@ -145,11 +142,7 @@ impl JobDefinition {
             let why = "processors are exclusive, nodes are shared";
             return refuse("ExclusiveExecution", why);
         }
-        if resources
-            .queue
-            .as_deref()
-            .is_some_and(|queue| queue != QUEUE)
-        {
+        if resources.queue.as_ref().is_some_and(|it| it != QUEUE) {
             return refuse("Queue", "the one queue is called batch");
         }
         let version = resources.operating_system.as_ref();
@@ -193,10 +186,10 @@ impl JobDefinition {
                 return Err(JsdlError::value(&path, &shown(total), &expected));
             }
             (Some(number), _) => number,
-            (None, Some(_)) => self.least(Quantity::TotalCpuCount, 1)?.unwrap_or(1),
+            (None, Some(_)) => self.least(Quantity::TotalCpuCount, 1)?,
             (None, None) => {
-                let each = self.least(Quantity::IndividualCpuCount, 1)?.unwrap_or(1);
-                let hosts = self.least(Quantity::TotalResourceCount, 1)?.unwrap_or(1);
+                let each = self.least(Quantity::IndividualCpuCount, 1)?;
+                let hosts = self.least(Quantity::TotalResourceCount, 1)?;
                 each.saturating_mul(hosts)
             }
         };
@@ -205,9 +198,7 @@ impl JobDefinition {
     }
 
     pub(crate) fn spmd_processors(&self) -> Option<u64> {
-        let program = self
-            .program()
-            .filter(|program| program.kind == ProgramKind::Spmd)?;
+        let program = self.program().filter(|it| it.kind == ProgramKind::Spmd)?;
         let spmd = program.spmd.as_ref()?;
         // As many threads as a host has processors is known to the host only;
         // one counts for each process then.
@@ -217,26 +208,23 @@ impl JobDefinition {
 
     /// A host of JSDL is one processor, unless `IndividualCPUCount` says more.
     fn memory_kib(&self, processors: u32) -> Result<u64> {
-        let each = self.least(Quantity::IndividualCpuCount, 1)?.unwrap_or(1);
-        let per_host = self
-            .least(Quantity::IndividualPhysicalMemory, 0)?
-            .unwrap_or(0);
-        let total = self.least(Quantity::TotalPhysicalMemory, 0)?.unwrap_or(0);
+        let each = self.least(Quantity::IndividualCpuCount, 1)?;
+        let per_host = self.least(Quantity::IndividualPhysicalMemory, 0)?;
+        let total = self.least(Quantity::TotalPhysicalMemory, 0)?;
         let of_hosts = per_host.div_ceil(each.saturating_mul(KIB as u64));
         let of_total = total.div_ceil(u64::from(processors.max(1)) * KIB as u64);
         Ok(of_hosts.max(of_total))
     }
 
-    fn least(&self, quantity: Quantity, from: u32) -> Result<Option<u64>> {
+    /// The least whole number from `from` on that will do: `from` where any does.
+    fn least(&self, quantity: Quantity, from: u32) -> Result<u64> {
         let Some(value) = self.resources.quantities.get(&quantity) else {
-            return Ok(None);
+            return Ok(from.into());
         };
         let path = format!("{RESOURCES}/{}", quantity.name());
         let expected = format!("a range with a whole number from {from} to 2^53");
-        let least = value.least_whole(from);
-        least
-            .map(Some)
-            .ok_or_else(|| JsdlError::value(&path, &shown(value), &expected))
+        let wrong = || JsdlError::value(&path, &shown(value), &expected);
+        value.least_whole(from).ok_or_else(wrong)
     }
 
     fn limit(&self, limit: Limit) -> Option<u64> {

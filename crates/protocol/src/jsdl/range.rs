@@ -109,10 +109,8 @@ impl RangeValue {
     /// there is none below 2^53, up to which every whole number is told apart.
     pub fn least_whole(&self, from: u32) -> Option<u64> {
         let from = f64::from(from);
-        let starts = self
-            .exact
-            .iter()
-            .map(|exact| Bound::inclusive(exact.value - exact.epsilon.unwrap_or(0.0)));
+        let nearest = |it: &Exact| Bound::inclusive(it.value - it.epsilon.unwrap_or(0.0));
+        let starts = self.exact.iter().map(nearest);
         let starts = starts
             .chain(self.ranges.iter().map(|range| range.lower))
             .chain(self.lower)

@@ -169,8 +169,6 @@ fn number_at(at: &At<'_>, language: &mut Jsdl, attribute: &'static str) -> Resul
 fn number(text: &str) -> Option<f64> {
     let text = text.trim_matches(is_space);
     // Rust reads "inf" and "nan" as well, which are numbers of nothing.
-    let plain = text
-        .bytes()
-        .all(|b| b.is_ascii_digit() || b"+-.eE".contains(&b));
+    let plain = text.bytes().all(|b| b"0123456789+-.eE".contains(&b));
     text.parse().ok().filter(|n: &f64| plain && n.is_finite())
 }

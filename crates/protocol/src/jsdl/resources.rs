@@ -6,6 +6,7 @@ use crate::xml::record::{Fields, Record, Value, structs};
 use crate::xml::{Element, JSDL, too_long};
 use gridrig_core::generic::Generics;
 use std::collections::BTreeMap;
+use strum::{IntoStaticStr, VariantArray};
 
 structs! { Jsdl in JSDL:
     /// What a job runs on.
@@ -43,9 +44,7 @@ structs! { Jsdl in JSDL:
 
 /// A number among the resources, in the order of the schema. `Individual` is
 /// per resource (host), `Total` over all of them.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, strum::IntoStaticStr, strum::VariantArray,
-)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, IntoStaticStr, VariantArray)]
 pub enum Quantity {
     /// Hertz.
     #[strum(to_string = "IndividualCPUSpeed")]

@@ -47,16 +47,13 @@ pub enum PeerError {
 
 impl PeerError {
     fn garbage(url: &str, why: String) -> Self {
-        let url = url.to_owned();
-        PeerError::Garbage(url, why)
+        PeerError::Garbage(url.to_owned(), why)
     }
 
     /// Whether the request may be repeated unchanged with some hope.
     pub fn is_passing(&self) -> bool {
         match self {
-            PeerError::Fault(_, fault) => {
-                matches!(fault.code.as_str(), "busy" | "stopped" | "timeout")
-            }
+            PeerError::Fault(_, fault) => ["busy", "stopped", "timeout"].contains(&&*fault.code),
             PeerError::Lost(_) => true,
             PeerError::Garbage { .. } => false,
         }
@@ -194,16 +191,11 @@ impl PeerClient {
             let read = R::Answer::from_json(&answer);
             return read.map_err(|problem| PeerError::garbage(&url, problem.detail));
         }
-        match serde_json::from_slice::<Problem>(&answer) {
-            Ok(problem) => {
-                let fault = Box::new(problem);
-                Err(PeerError::Fault(url, fault))
-            }
-            Err(_) => {
-                let why = format!("HTTP status {status} without a problem document");
-                Err(PeerError::garbage(&url, why))
-            }
-        }
+        let why = format!("HTTP status {status} without a problem document");
+        Err(match serde_json::from_slice(&answer) {
+            Ok(problem) => PeerError::Fault(url, problem),
+            Err(_) => PeerError::garbage(&url, why),
+        })
     }
 
     /// Sends a request and reads its answer, up to a bound.

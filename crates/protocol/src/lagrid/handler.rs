@@ -26,11 +26,8 @@ impl Token {
     /// the right one.
     pub fn matches(&self, other: &Token) -> bool {
         let (a, b) = (self.0.as_bytes(), other.0.as_bytes());
-        let differences = a
-            .iter()
-            .zip(b)
-            .fold(a.len() ^ b.len(), |sum, (a, b)| sum | usize::from(a ^ b));
-        differences == 0
+        let pairs = a.iter().zip(b);
+        pairs.fold(a.len() ^ b.len(), |sum, (a, b)| sum | usize::from(a ^ b)) == 0
     }
 }
 

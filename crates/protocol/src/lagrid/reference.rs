@@ -53,10 +53,8 @@ impl Reference {
 
     /// The text of our parameter of this name.
     pub fn parameter(&self, name: &str) -> Option<&str> {
-        let mut parameters = self.parameters.iter();
-        parameters
-            .find(|parameter| parameter.namespace == super::LAGRID && parameter.name == name)
-            .map(|parameter| parameter.value.as_str())
+        let is = |it: &&Parameter| it.namespace == super::LAGRID && it.name == name;
+        self.parameters.iter().find(is).map(|it| it.value.as_str())
     }
 
     /// The job that it names, if it names one of ours.

@@ -19,10 +19,8 @@ fn words(roles: Roles) -> Vec<Role> {
 }
 
 fn roles(words: &[Role]) -> Roles {
-    Roles::new(
-        words.contains(&Role::Provider),
-        words.contains(&Role::Consumer),
-    )
+    let has = |role| words.contains(&role);
+    Roles::new(has(Role::Provider), has(Role::Consumer))
 }
 
 /// Who of the two speaks.
@@ -41,18 +39,16 @@ pub fn proposal(offer: &Offer, side: Side) -> wire::Proposal {
         Side::Responder => (offer.roles.mirrored(), offer.roles),
     };
     let job_languages = offer.job_languages.iter();
+    let job_languages = job_languages.filter_map(|name| JobLanguage::from_name(name));
     let resource_languages = offer.resource_languages.iter();
+    let resource_languages = resource_languages.filter_map(|it| ResourceLanguage::from_name(it));
     wire::Proposal {
         authentication: offer.auth.clone(),
         initiator_roles: words(initiator),
         responder_roles: words(responder),
         heartbeat_ms: millis(offer.heartbeat),
-        job_languages: job_languages
-            .filter_map(|name| JobLanguage::from_name(name))
-            .collect(),
-        resource_languages: resource_languages
-            .filter_map(|name| ResourceLanguage::from_name(name))
-            .collect(),
+        job_languages: job_languages.collect(),
+        resource_languages: resource_languages.collect(),
         resource_forms: offer.forms.clone(),
     }
 }

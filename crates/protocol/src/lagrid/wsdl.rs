@@ -12,7 +12,6 @@ pub fn document(address: &str) -> String {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 mod tests {
     use super::*;
     use crate::lagrid::Operation;

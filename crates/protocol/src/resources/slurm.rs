@@ -51,10 +51,8 @@ pub fn from_slurm(file: &str, text: &str, defaults: &Defaults) -> Result<Told, R
         groups: Vec::new(),
         notes: BTreeMap::new(),
     };
-    match text
-        .split_whitespace()
-        .any(|word| word.starts_with("NodeName="))
-    {
+    let mut words = text.split_whitespace();
+    match words.any(|word| word.starts_with("NodeName=")) {
         true => nodes.read_scontrol(text)?,
         false => nodes.read_sinfo(text)?,
     }
@@ -85,10 +83,8 @@ impl Nodes<'_> {
         let mut node: BTreeMap<&str, (usize, &str)> = BTreeMap::new();
         let mut nodes = Vec::new();
         for (number, line) in (1..).zip(text.lines()) {
-            for (key, value) in line
-                .split_whitespace()
-                .filter_map(|word| word.split_once('='))
-            {
+            let words = line.split_whitespace();
+            for (key, value) in words.filter_map(|word| word.split_once('=')) {
                 if key == "NodeName" && !node.is_empty() {
                     nodes.push(std::mem::take(&mut node));
                 }
@@ -110,15 +106,12 @@ impl Nodes<'_> {
     /// A table with a head, between `|` or blanks.
     fn read_sinfo(&mut self, text: &str) -> Result<(), ResourceError> {
         let bars = text.contains('|');
+        let cell = |cell: &str| cell.trim().to_owned();
         let cells = |line: &str| -> Vec<String> {
-            let cells: Vec<&str> = match bars {
-                true => line.split('|').collect(),
-                false => line.split_whitespace().collect(),
-            };
-            cells
-                .into_iter()
-                .map(|cell| cell.trim().to_owned())
-                .collect()
+            match bars {
+                true => line.split('|').map(cell).collect(),
+                false => line.split_whitespace().map(cell).collect(),
+            }
         };
         let mut lines = (1..).zip(text.lines().map(cells));
         let head = lines.find(|(_, cells)| cells.iter().any(|cell| cell == COLUMNS[0]));
@@ -185,10 +178,8 @@ impl Nodes<'_> {
             self.note("nodes that are not there yet (FUTURE), left out");
             return Ok(());
         }
-        if ["DOWN", "DRAIN", "FAIL"]
-            .iter()
-            .any(|word| state.contains(word))
-        {
+        let mut away = ["DOWN", "DRAIN", "FAIL"].into_iter();
+        if away.any(|word| state.contains(word)) {
             self.note("nodes that are down or drained, taken as available");
         }
         if architecture.is_none() || os.is_none() {
@@ -242,10 +233,7 @@ impl Nodes<'_> {
         }
         let mut taken = String::new();
         let mut left_out = false;
-        for entry in plain
-            .split(',')
-            .filter(|entry| !entry.is_empty() && *entry != "N/A")
-        {
+        for entry in plain.split(',').filter(|it| !["", "N/A"].contains(it)) {
             let comma = if taken.is_empty() { "" } else { "," };
             let more = format!("{taken}{comma}{entry}");
             match more.parse::<Generics>() {

@@ -1,7 +1,7 @@
 //! Processors for parts of jobs that several clusters run together, between a broker and its
 //! LRMSs.
 
-use super::field::length;
+use super::field::{length, needed};
 use super::job::JobSubmission;
 use super::notice::LetterName;
 use super::place::Place;
@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 /// What a broker wants of an LRMS.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum ClaimKind {
     /// Processors are to be held for a part of the job, if they are free at once.
@@ -25,12 +25,13 @@ pub enum ClaimKind {
     /// All clusters hold theirs, or have reserved them: the job begins.
     Begin,
     /// They are not wanted any more.
+    #[default]
     Release,
 }
 
 /// A broker to an LRMS about processors for a part of a job that several clusters run
 /// together (docs/coallocation.md).
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(example = json!({
     "kind": "begin", "from": {"kind": "broker"}, "id": 7, "asked_ns": 60_001_000_000_u64,
@@ -105,16 +106,7 @@ impl ClaimOrder {
             meant_ns: Some(meant.as_nanos()),
             id: asked.job.0,
             asked_ns: asked.at.as_nanos(),
-            job: None,
-            components: Vec::new(),
-            processors: None,
-            needed_for: None,
-            timeout: None,
-            earliest_ns: None,
-            latest_ns: None,
-            at_ns: None,
-            lasts: None,
-            leads: false,
+            ..ClaimOrder::default()
         };
         match step {
             ClaimStep::Hold {
@@ -175,9 +167,6 @@ impl ClaimOrder {
         self,
         arrival: impl FnOnce(JobSubmission) -> Result<Arrival>,
     ) -> Result<(Asked, ClaimStep)> {
-        fn needed<T>(value: Option<T>, name: &str) -> Result<T> {
-            value.ok_or_else(|| Problem::field(name, "", "a value, which this kind needs"))
-        }
         let time = |value: Option<String>, name| length(name, &needed(value, name)?);
         let asked = Asked {
             job: JobId(self.id),
@@ -229,17 +218,15 @@ impl ClaimOrder {
 
 fn bits_of(components: &[u32]) -> Result<u64> {
     let most = MOST_COMPONENTS as u32;
-    match components.iter().find(|at| **at >= most) {
-        Some(beyond) => {
-            let expected = format!("positions below {most}");
-            Err(Problem::field("components", &beyond.to_string(), &expected))
-        }
-        None => Ok(components.iter().fold(0, |bits, at| bits | 1 << at)),
+    if let Some(beyond) = components.iter().find(|at| **at >= most) {
+        let (beyond, expected) = (beyond.to_string(), format!("positions below {most}"));
+        return Err(Problem::field("components", &beyond, &expected));
     }
+    Ok(components.iter().fold(0, |bits, at| bits | 1 << at))
 }
 
 /// An LRMS to its broker: whether processors are held, or reserved, for a part of a job.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(example = json!({
     "from": {"kind": "lrms", "id": 2}, "id": 7, "asked_ns": 60_001_000_000_u64, "speed": "1"
@@ -282,9 +269,7 @@ impl ClaimNotice {
             meant_ns: Some(meant.as_nanos()),
             id: asked.job.0,
             asked_ns: asked.at.as_nanos(),
-            speed: None,
-            start_ns: None,
-            not_before_ns: None,
+            ..ClaimNotice::default()
         };
         match answer {
             ClaimAnswer::Held(speed) => notice.speed = Some(speed.to_string()),

@@ -2,6 +2,7 @@
 
 use super::generic::GenericCounts;
 use super::problem::{Problem, Result};
+use crate::xml::record::is_default;
 use crate::xml::too_long;
 use gridrig_core::generic::EXPECTED;
 use gridrig_core::ids::ClusterId;
@@ -31,7 +32,7 @@ pub struct JobComponent {
 #[serde(deny_unknown_fields)]
 pub struct JobInput {
     /// The position of the component, from 0.
-    #[serde(default, skip_serializing_if = "is_first")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub component: u8,
     /// Its size, in MiB.
     pub data_mib: u64,
@@ -39,10 +40,6 @@ pub struct JobInput {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schema(max_items = 64)]
     pub clusters: Vec<u16>,
-}
-
-fn is_first(component: &u8) -> bool {
-    *component == 0
 }
 
 impl From<&Input> for JobInput {
@@ -92,19 +89,15 @@ pub fn inputs(given: &[JobInput], job: &Components) -> Result<Box<[Input]>> {
 #[serde(deny_unknown_fields)]
 pub struct JobDivision {
     /// The least processors on a cluster; 0 is any.
-    #[serde(default, skip_serializing_if = "is_none")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub least_component: u32,
     /// Over so many clusters at most; 0 is all.
-    #[serde(default, skip_serializing_if = "is_none")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub most_components: u32,
     /// Instead: into components of these sizes, the ways in order of preference.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schema(max_items = 64)]
     pub splits: Vec<Vec<u32>>,
-}
-
-fn is_none(number: &u32) -> bool {
-    *number == 0
 }
 
 impl From<&Division> for JobDivision {
@@ -153,15 +146,12 @@ impl JobDivision {
             return refuse(".splits", &given, "at most 64");
         }
         for (at, sizes) in self.splits.iter().enumerate() {
-            let sum = sizes
-                .iter()
-                .try_fold(0_u32, |sum, size| sum.checked_add(*size));
+            let sum: u64 = sizes.iter().copied().map(u64::from).sum();
+            let all = job.processors();
             let good = sizes.len() < MOST_COMPONENTS && !sizes.contains(&0);
-            if !good || sum != Some(job.processors()) {
-                let expected = format!(
-                    "at most 63 sizes from 1, in all the {} processors of the job",
-                    job.processors()
-                );
+            if !good || u64::from(all) != sum {
+                let expected =
+                    format!("at most 63 sizes from 1, in all the {all} processors of the job");
                 return refuse(&format!(".splits[{at}]"), &format!("{sizes:?}"), &expected);
             }
         }
@@ -189,20 +179,15 @@ pub struct JobRequirements {
     #[serde(default)]
     pub disk_mib: u64,
     /// Least speed of each node, in millionths of speed 1.0.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub speed_millionths: u64,
     /// Most processors taken of each node; 0: any number.
-    #[serde(default, skip_serializing_if = "is_none")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub most_per_node: u32,
     /// Generic resources taken of each node, such as GPUs, however many
     /// processors are taken there: numbers from 1 to 1000000 by name.
     #[serde(default, skip_serializing_if = "GenericCounts::is_empty")]
     pub generic_resources: GenericCounts,
-}
-
-/// Whether a number that means nothing at 0 may be left out.
-pub(super) fn is_zero(number: &u64) -> bool {
-    *number == 0
 }
 
 impl From<&Component> for JobComponent {

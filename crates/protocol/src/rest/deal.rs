@@ -1,5 +1,6 @@
 //! What brokers say to each other to bring jobs and processors together.
 
+use super::field::needed;
 use super::job::JobSubmission;
 use super::notice::LetterName;
 use super::place::Place;
@@ -11,10 +12,11 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 /// What is said.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum DealKind {
     /// The sender asks for the processors that the job needs.
+    #[default]
     Request,
     /// The sender has none for the job, and will have none.
     Reject,
@@ -27,7 +29,7 @@ pub enum DealKind {
 }
 
 /// One broker to another about processors (docs/matchmaking.md).
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(example = json!({
     "kind": "delegate", "from": {"kind": "broker", "id": 1}, "id": 7,
@@ -76,13 +78,7 @@ impl DealNotice {
             from,
             letter: Some(name),
             meant_ns: Some(meant.as_nanos()),
-            job: None,
-            id: None,
-            asked_ns: None,
-            cluster: None,
-            until_ns: None,
-            processors: None,
-            jobs: None,
+            ..DealNotice::default()
         }
     }
 
@@ -127,9 +123,6 @@ impl DealNotice {
     /// # Errors
     /// When a field is missing, or the job is none, or comes from somebody else.
     pub fn said(self, arrival: impl FnOnce(JobSubmission) -> Result<Arrival>) -> Result<ToPeer> {
-        fn needed<T>(value: Option<T>, name: &str) -> Result<T> {
-            value.ok_or_else(|| Problem::field(name, "", "a value, which this kind needs"))
-        }
         let at = || needed(self.asked_ns, "asked_ns").map(SimTime::from_nanos);
         let asked = || {
             let job = needed(self.id, "id").map(JobId)?;

@@ -32,10 +32,7 @@ words! {
 impl JobState {
     /// Whether the job is over.
     pub const fn is_end(self) -> bool {
-        matches!(
-            self,
-            JobState::Completed | JobState::Rejected | JobState::Cancelled | JobState::Failed
-        )
+        !matches!(self, JobState::Queued | JobState::Sent | JobState::Running)
     }
 }
 

@@ -20,6 +20,16 @@ pub(super) fn is_longer(text: &str, most: usize) -> bool {
     text.chars().nth(most).is_some()
 }
 
+/// The same of a field that may be left out.
+pub(super) fn length_if_any(field: &str, value: &Option<String>) -> Result<Option<SimDuration>> {
+    value.as_ref().map(|value| length(field, value)).transpose()
+}
+
+/// What a message of its kind has to say.
+pub(super) fn needed<T>(value: Option<T>, name: &str) -> Result<T> {
+    value.ok_or_else(|| Problem::field(name, "", "a value, which this kind needs"))
+}
+
 pub(super) fn length(field: &str, value: &str) -> Result<SimDuration> {
     let refuse = |why: String| {
         let expected = format!("a length of time such as \"60s\" ({why})");

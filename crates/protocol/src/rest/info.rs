@@ -181,10 +181,8 @@ fn digits(text: &str) -> Option<u128> {
 }
 
 fn bounded(field: &str, value: u64, most: u64) -> Result<u64> {
-    let expected = || format!("at most {most}");
-    (value <= most)
-        .then_some(value)
-        .ok_or_else(|| Problem::field(field, &value.to_string(), &expected()))
+    let wrong = || Problem::field(field, &value.to_string(), &format!("at most {most}"));
+    (value <= most).then_some(value).ok_or_else(wrong)
 }
 
 /// Samples on their way to a broker.
@@ -278,10 +276,8 @@ impl NodeGroup {
     /// The group in the terms of the model; `None` if its speed is no decimal
     /// number, its generic resources are none, or a name of it is too long.
     pub fn to_resource(&self) -> Option<Resource> {
-        let mut names = [&self.name, &self.architecture, &self.os]
-            .into_iter()
-            .flatten();
-        if names.any(|name| too_long(name).is_some()) {
+        let names = [&self.name, &self.architecture, &self.os].into_iter();
+        if names.flatten().any(|name| too_long(name).is_some()) {
             return None;
         }
         Some(Resource {

@@ -1,13 +1,14 @@
 //! Jobs as they are submitted, shown and listed.
 
 use super::component::{
-    JobComponent, JobDivision, JobInput, JobRequirements, inputs, is_zero, more_components,
+    JobComponent, JobDivision, JobInput, JobRequirements, inputs, more_components,
 };
 use super::end::{JobEndReport, JobState};
-use super::field::{checked, is_longer, length};
+use super::field::{checked, is_longer, length, length_if_any};
 use super::place::{Place, PlacementReport};
 use super::preferences::JobPreferences;
 use super::problem::{Problem, Result};
+use crate::xml::record::is_default;
 use gridrig_core::agent::{self, Arrival, JobView};
 use gridrig_core::ids::JobId;
 use gridrig_core::job::{Components, JobSpec, StartWindow};
@@ -85,7 +86,7 @@ pub struct JobSubmission {
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub settled: bool,
     /// Data that goes with it when it is forwarded, in KiB.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub data_kib: u64,
     /// What its components read, where several clusters run them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -228,10 +229,7 @@ impl JobSubmission {
                 user: owned(&own.user),
             }),
             meant_ns: job.meant.map(SimTime::as_nanos),
-            until_ns: job
-                .route
-                .and_then(|route| route.until)
-                .map(SimTime::as_nanos),
+            until_ns: job.route.and_then(|route| Some(route.until?.as_nanos())),
             sought: job.sought,
         }
     }
@@ -252,7 +250,6 @@ impl JobSubmission {
     /// expected.
     pub fn spec(&self) -> Result<JobSpec> {
         self.check_texts()?;
-        let time = self.requested_time.as_ref();
         let first = JobComponent {
             processors: self.processors,
             requirements: self.requirements.clone(),
@@ -269,9 +266,7 @@ impl JobSubmission {
             inputs: inputs(&self.inputs, &components)?,
             components,
             run_time: length("run_time", &self.run_time)?,
-            requested_time: time
-                .map(|time| length("requested_time", time))
-                .transpose()?,
+            requested_time: length_if_any("requested_time", &self.requested_time)?,
             data_kib: self.data_kib,
             account: self.account,
             executable: self.executable,

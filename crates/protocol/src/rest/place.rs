@@ -1,5 +1,6 @@
 //! Who and where.
 
+use crate::xml::record::is_default;
 use gridrig_core::event::Party;
 use gridrig_core::ids::{ClusterId, DomainId};
 use gridrig_core::message::Target;
@@ -8,10 +9,11 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 /// A kind of participant.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum PlaceKind {
     /// Whoever submits.
+    #[default]
     Client,
     /// A domain's broker.
     Broker,
@@ -20,23 +22,15 @@ pub enum PlaceKind {
 }
 
 /// A participant of the grid.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Place {
     /// What it is.
     pub kind: PlaceKind,
     /// A broker: its domain; an LRMS: its cluster, both counted from 0 in
     /// the order of the scenario. Left out for a client.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub id: u16,
-}
-
-#[allow(
-    clippy::trivially_copy_pass_by_ref,
-    reason = "serde calls it with a reference"
-)]
-fn is_zero(id: &u16) -> bool {
-    *id == 0
 }
 
 impl From<Party> for Place {

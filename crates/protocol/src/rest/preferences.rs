@@ -1,6 +1,6 @@
 //! What the user of a job says for a broker that predicts, and what clusters achieve in benchmarks.
 
-use super::field::{checked, length};
+use super::field::{checked, length_if_any};
 use super::problem::{Problem, Result};
 use gridrig_core::job::{Measured, Objective, Preferences};
 use gridrig_core::resource::Benchmarks;
@@ -82,15 +82,11 @@ impl From<&Preferences> for JobPreferences {
 impl JobPreferences {
     pub(super) fn preferences(&self) -> Result<Arc<Preferences>> {
         const BENCHMARKS: &str = "preferences.benchmarks";
-        let time = |field: &str, text: &Option<String>| {
-            let text = text.as_deref();
-            text.map(|text| length(field, text)).transpose()
-        };
         let measured = |name: &str, told: &JobBenchmark| {
             let field = |of| format!("{BENCHMARKS}.{name}.{of}");
             Ok(Measured {
                 result: result_of(&field("result"), &told.result)?,
-                time: time(&field("time"), &told.time)?,
+                time: length_if_any(&field("time"), &told.time)?,
             })
         };
         Ok(Arc::new(Preferences {
@@ -99,8 +95,8 @@ impl JobPreferences {
                 JobObjective::EarlyCompletion => Objective::EarlyCompletion,
             }),
             benchmarks: by_name(BENCHMARKS, &self.benchmarks, measured)?,
-            stage_in: time("preferences.stage_in", &self.stage_in)?,
-            stage_out: time("preferences.stage_out", &self.stage_out)?,
+            stage_in: length_if_any("preferences.stage_in", &self.stage_in)?,
+            stage_out: length_if_any("preferences.stage_out", &self.stage_out)?,
         }))
     }
 }

@@ -29,6 +29,9 @@ pub struct Problem {
 }
 
 impl Problem {
+    /// The code of what comes at another time than it was to come.
+    pub const WRONG_TIME: &str = "wrong-time";
+
     /// A problem with this status, code and explanation.
     pub fn new(status: u16, code: &str, detail: impl Into<String>) -> Self {
         let title = match status {

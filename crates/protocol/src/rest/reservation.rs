@@ -1,7 +1,7 @@
 //! Advance reservations that are made without a job.
 
 use super::component::{JobComponent, JobRequirements};
-use super::field::{checked, length};
+use super::field::{checked, length, length_if_any};
 use super::job::JobStartWindow;
 use super::problem::{Problem, Result};
 use gridrig_core::job::Reason;
@@ -78,7 +78,6 @@ impl ReservationRequest {
         if duration.is_zero() {
             return Err(Problem::field("duration", &self.duration, "more than 0"));
         }
-        let confirm = self.confirm_within.as_ref();
         Ok(AdvanceReservation {
             name: checked("name", name)?,
             processors: component.processors,
@@ -86,9 +85,7 @@ impl ReservationRequest {
             duration,
             window: *self.start_window.window()?,
             users: users.collect::<Result<_, _>>()?,
-            confirm_within: confirm
-                .map(|text| length("confirm_within", text))
-                .transpose()?,
+            confirm_within: length_if_any("confirm_within", &self.confirm_within)?,
         })
     }
 }
@@ -198,14 +195,11 @@ impl Problem {
             ReservationRefusal::Forbidden(what) => forbidden(what),
             _ => refusal.to_string(),
         };
-        let problem = Problem::new(status, code, detail);
-        match refusal {
-            ReservationRefusal::NotBefore(start) => Problem {
-                not_before_ns: Some(start.as_nanos()),
-                ..problem
-            },
-            _ => problem,
+        let mut problem = Problem::new(status, code, detail);
+        if let ReservationRefusal::NotBefore(start) = refusal {
+            problem.not_before_ns = Some(start.as_nanos());
         }
+        problem
     }
 }
 

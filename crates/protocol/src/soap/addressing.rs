@@ -40,11 +40,10 @@ impl EndpointReference {
             Fault::sender("invalid-endpoint-reference", reason)
         })?;
         let parameters = element.child(ADDRESSING, "ReferenceParameters");
+        let parameters = parameters.into_iter().flat_map(Element::elements);
         Ok(EndpointReference {
             address: address.text().trim().to_owned(),
-            parameters: parameters
-                .map(|parameters| parameters.elements().cloned().collect())
-                .unwrap_or_default(),
+            parameters: parameters.cloned().collect(),
         })
     }
 
@@ -127,8 +126,9 @@ impl Addressing {
         })
     }
 
-    /// The blocks of a header; the reference parameters of `to` are among
-    /// them, marked as such (WS-Addressing 1.0 SOAP Binding, section 2.3).
+    /// The blocks of a header, but endpoint references, which we never name; the
+    /// reference parameters of `to` are among them, marked as such (WS-Addressing
+    /// 1.0 SOAP Binding, section 2.3).
     pub fn write(&self, parameters: &[Element]) -> Vec<Element> {
         let texts = [
             ("To", &self.to),
@@ -136,25 +136,15 @@ impl Addressing {
             ("MessageID", &self.message_id),
             ("RelatesTo", &self.relates_to),
         ];
-        let references = [
-            ("From", &self.from),
-            ("ReplyTo", &self.reply_to),
-            ("FaultTo", &self.fault_to),
-        ];
-        let mut header = Vec::new();
-        for (name, text) in texts {
-            let text = text.iter();
-            header.extend(text.map(|text| Element::with_text(ADDRESSING, name, text.as_str())));
-        }
-        for (name, reference) in references {
-            header.extend(reference.iter().map(|one| one.write(ADDRESSING, name)));
-        }
+        let texts = texts.into_iter().filter_map(|(name, text)| {
+            let text = text.as_deref()?;
+            Some(Element::with_text(ADDRESSING, name, text))
+        });
         let marked = |parameter: &Element| {
             let parameter = parameter.clone();
             parameter.with_attribute_of(ADDRESSING, "IsReferenceParameter", "true")
         };
-        header.extend(parameters.iter().map(marked));
-        header
+        texts.chain(parameters.iter().map(marked)).collect()
     }
 
     /// The properties of the answer to a message with these ones: none for a
@@ -177,11 +167,9 @@ impl Addressing {
     /// When `ReplyTo` or `FaultTo` is neither anonymous nor none.
     pub fn check_reply(&self) -> Result<(), Fault> {
         for (name, reference) in [("ReplyTo", &self.reply_to), ("FaultTo", &self.fault_to)] {
-            let elsewhere = reference
-                .as_ref()
-                .filter(|reference| ![ANONYMOUS, NONE].contains(&reference.address.as_str()));
-            if let Some(reference) = elsewhere {
-                let address = crate::xml::excerpt(&reference.address);
+            let address = reference.as_ref().map_or(NONE, |it| it.address.as_str());
+            if ![ANONYMOUS, NONE].contains(&address) {
+                let address = crate::xml::excerpt(address);
                 let reason = format!("header wsa:{name} = \"{address}\": expected {ANONYMOUS}");
                 return Err(Fault::sender("only-anonymous-address", reason));
             }
@@ -208,7 +196,11 @@ mod tests {
                 parameters: vec![Element::with_text("urn:p", "key", "7")],
             }),
         };
-        assert_eq!(Addressing::read(&sent.write(&[])).unwrap(), sent);
+        let mut header = sent.write(&[]);
+        for (name, reference) in [("ReplyTo", &sent.reply_to), ("FaultTo", &sent.fault_to)] {
+            header.extend(reference.iter().map(|one| one.write(ADDRESSING, name)));
+        }
+        assert_eq!(Addressing::read(&header).unwrap(), sent);
     }
 
     #[test]

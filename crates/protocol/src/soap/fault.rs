@@ -1,7 +1,7 @@
 //! Faults: what a service answers when it cannot do what it was asked.
 
 use super::{Envelope, PROBLEM, Version};
-use crate::xml::{Element, XML};
+use crate::xml::{Element, XML, excerpt};
 
 /// Who is at fault, in the words of SOAP 1.2.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,6 +33,11 @@ pub struct Fault {
     not_understood: Vec<(String, String)>,
 }
 
+/// A name from outside, with its namespace.
+fn qualified(namespace: &str, name: &str) -> String {
+    format!("{{{}}}{}", excerpt(namespace), excerpt(name))
+}
+
 impl Fault {
     /// A fault of this kind.
     pub fn new(kind: FaultKind, code: impl Into<String>, reason: impl Into<String>) -> Self {
@@ -51,18 +56,10 @@ impl Fault {
         Fault::new(FaultKind::Sender, code, reason)
     }
 
-    /// A fault of whoever was asked.
-    pub fn receiver(code: impl Into<String>, reason: impl Into<String>) -> Self {
-        Fault::new(FaultKind::Receiver, code, reason)
-    }
-
     /// The operation that the body names is none of this service.
     pub fn unknown_operation(body: &Element) -> Self {
-        let reason = format!(
-            "element {{{}}}{} in the Body: expected an operation of this service",
-            crate::xml::excerpt(&body.namespace),
-            crate::xml::excerpt(&body.name)
-        );
+        let name = qualified(&body.namespace, &body.name);
+        let reason = format!("element {name} in the Body: expected an operation of this service");
         Fault::sender("unknown-operation", reason)
     }
 
@@ -71,13 +68,8 @@ impl Fault {
     }
 
     pub(super) fn must_understand(not_understood: Vec<(String, String)>) -> Self {
-        let names: Vec<String> = not_understood
-            .iter()
-            .map(|(namespace, name)| {
-                let (namespace, name) = (crate::xml::excerpt(namespace), crate::xml::excerpt(name));
-                format!("{{{namespace}}}{name}")
-            })
-            .collect();
+        let names = not_understood.iter();
+        let names: Vec<String> = names.map(|(space, name)| qualified(space, name)).collect();
         let reason = format!("header blocks not understood: {}", names.join(", "));
         Fault {
             not_understood,
@@ -179,23 +171,16 @@ impl Fault {
         if !body.is(own, "Fault") {
             return None;
         }
-        let text = |element: Option<&Element>| element.map(Element::text).unwrap_or_default();
-        let (code, reason, detail) = match envelope.version {
-            Version::Soap11 => (
-                text(body.child("", "faultcode")),
-                text(body.child("", "faultstring")),
-                body.child("", "detail"),
-            ),
-            Version::Soap12 => {
-                let code = body.child(own, "Code");
-                let reason = body.child(own, "Reason");
-                (
-                    text(code.and_then(|code| code.child(own, "Value"))),
-                    text(reason.and_then(|reason| reason.child(own, "Text"))),
-                    body.child(own, "Detail"),
-                )
-            }
+        let (within, code, reason, detail): (_, &[&str], &[&str], _) = match envelope.version {
+            Version::Soap11 => ("", &["faultcode"], &["faultstring"], "detail"),
+            Version::Soap12 => (own, &["Code", "Value"], &["Reason", "Text"], "Detail"),
         };
+        let text = |path: &[&str]| {
+            let mut path = path.iter();
+            let inner = path.try_fold(body, |outer, name| outer.child(within, name));
+            inner.map(Element::text).unwrap_or_default()
+        };
+        let (code, reason, detail) = (text(code), text(reason), body.child(within, detail));
         let kind = match code.rsplit(':').next().map(str::trim) {
             Some("VersionMismatch") => FaultKind::VersionMismatch,
             Some("MustUnderstand") => FaultKind::MustUnderstand,

@@ -30,18 +30,12 @@ fn json(of: &Element, outside: &str, arrays: &[&str]) -> Value {
         }
     }
     for name in arrays {
-        object
-            .entry(*name)
-            .or_insert_with(|| Value::Array(Vec::new()));
+        object.entry(*name).or_insert(Value::Array(Vec::new()));
     }
     let declared = (of.namespace != outside).then(|| ("xmlns", &*of.namespace));
-    let attributes = of
-        .attributes
-        .iter()
-        .map(|one| (&*one.name, one.value.as_str()));
-    let attributes: Map<String, Value> = declared
-        .into_iter()
-        .chain(attributes)
+    let attributes = of.attributes.iter().map(|it| (&*it.name, &*it.value));
+    let attributes = declared.into_iter().chain(attributes);
+    let attributes: Map<String, Value> = attributes
         .map(|(name, value)| (name.to_owned(), value.into()))
         .collect();
     if !attributes.is_empty() {

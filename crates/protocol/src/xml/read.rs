@@ -5,7 +5,7 @@ use super::{
     continues_name, is_space, is_xml, write,
 };
 use quick_xml::XmlVersion;
-use quick_xml::escape::unescape;
+use quick_xml::escape::{resolve_xml_entity, unescape};
 use quick_xml::events::{BytesDecl, BytesRef, BytesStart, Event};
 use quick_xml::name::{LocalName, ResolveResult};
 use quick_xml::reader::NsReader;
@@ -25,15 +25,13 @@ pub(super) fn parse(document: &[u8], most: usize) -> Result<Element, XmlError> {
     Parser {
         text,
         line: 1,
-        counted: 0,
-        nodes: 0,
         most,
-        open: Vec::new(),
-        root: None,
+        ..Parser::default()
     }
     .parse()
 }
 
+#[derive(Default)]
 struct Parser<'a> {
     text: &'a str,
     /// Line of the event at hand, and the byte up to which lines are counted.
@@ -171,15 +169,10 @@ impl Parser<'_> {
 
     fn reference(&mut self, reference: &BytesRef<'_>) -> Result<(), XmlError> {
         let name = reference.xml10_content().into_owned();
-        let character = match name.as_str() {
-            "lt" => Some('<'),
-            "gt" => Some('>'),
-            "amp" => Some('&'),
-            "apos" => Some('\''),
-            "quot" => Some('"'),
-            _ if reference.is_char_ref() => reference.resolve_char_ref().ok().flatten(),
-            _ => None,
-        };
+        if let Some(text) = resolve_xml_entity(&name) {
+            return self.characters(text);
+        }
+        let character = reference.resolve_char_ref().ok().flatten();
         match character.filter(|c| is_xml(*c)) {
             Some(character) => self.characters(character.encode_utf8(&mut [0; 4])),
             None => {
@@ -273,9 +266,8 @@ impl Parser<'_> {
     }
 
     fn error(&self, code: &'static str, problem: String) -> XmlError {
-        let line = self.line;
         XmlError {
-            line,
+            line: self.line,
             code,
             problem,
         }

@@ -88,11 +88,10 @@ impl<'a> At<'a> {
 
     /// The outermost element, under another name.
     pub fn named(element: &'a Element, name: &'a str) -> Self {
-        let outer = None;
         At {
             element,
             name,
-            outer,
+            outer: None,
         }
     }
 
@@ -145,10 +144,8 @@ impl<'a> At<'a> {
         let Some(text) = self.element.attribute("", name) else {
             return Ok(None);
         };
-        let wrong = Wrong::BadAttribute(name, text, expected);
-        parse(text)
-            .map(Some)
-            .ok_or_else(|| language.error(self, wrong))
+        let wrong = || language.error(self, Wrong::BadAttribute(name, text, expected));
+        parse(text).map(Some).ok_or_else(wrong)
     }
 
     /// The value that `parse` finds in a text without the spaces around it.

@@ -34,10 +34,8 @@ const PREFIXES: [(&str, &str); 17] = [
 
 /// The same text with a static lifetime, if it is a namespace of ours.
 pub(super) fn known(namespace: &str) -> Option<&'static str> {
-    let mut namespaces = PREFIXES.iter().map(|(namespace, _)| *namespace);
-    namespaces
-        .find(|known| *known == namespace)
-        .or((namespace == PROBLEM).then_some(PROBLEM))
+    let mut all = PREFIXES.iter().map(|(known, _)| *known).chain([PROBLEM]);
+    all.find(|known| *known == namespace)
 }
 
 fn prefix(namespace: &str) -> Option<usize> {
@@ -50,11 +48,7 @@ pub(super) fn write(root: &Element, xml: &mut String) {
     let mut declarations = String::new();
     for ((namespace, prefix), used) in PREFIXES.iter().zip(used) {
         if used && *namespace != XML {
-            declarations.push_str(" xmlns:");
-            declarations.push_str(prefix);
-            declarations.push_str("=\"");
-            declarations.push_str(namespace);
-            declarations.push('"');
+            declarations += &format!(" xmlns:{prefix}=\"{namespace}\"");
         }
     }
     element(root, "", &declarations, xml);
@@ -77,32 +71,22 @@ fn mark(root: &Element, used: &mut [bool]) {
 fn element(this: &Element, default: &str, declarations: &str, xml: &mut String) {
     xml.push('<');
     let mut inner = default;
-    match prefix(&this.namespace) {
-        Some(position) => {
-            name(position, &this.name, xml);
-        }
-        None => {
-            xml.push_str(&this.name);
-            if this.namespace != default {
-                xml.push_str(" xmlns=\"");
-                escape(&this.namespace, true, xml);
-                xml.push('"');
-                inner = &this.namespace;
-            }
-        }
+    name(&this.namespace, &this.name, xml);
+    if this.namespace != default && prefix(&this.namespace).is_none() {
+        xml.push_str(" xmlns=\"");
+        escape(&this.namespace, true, xml);
+        xml.push('"');
+        inner = &this.namespace;
     }
     xml.push_str(declarations);
     for (number, attribute) in this.attributes.iter().enumerate() {
         xml.push(' ');
-        match prefix(&attribute.namespace) {
-            Some(position) => name(position, &attribute.name, xml),
-            None if attribute.namespace.is_empty() => xml.push_str(&attribute.name),
-            None => {
-                let prefix = format!("a{number}");
-                xml.push_str(&format!("xmlns:{prefix}=\""));
-                escape(&attribute.namespace, true, xml);
-                xml.push_str(&format!("\" {prefix}:{}", attribute.name));
-            }
+        if attribute.namespace.is_empty() || prefix(&attribute.namespace).is_some() {
+            name(&attribute.namespace, &attribute.name, xml);
+        } else {
+            xml.push_str(&format!("xmlns:a{number}=\""));
+            escape(&attribute.namespace, true, xml);
+            xml.push_str(&format!("\" a{number}:{}", attribute.name));
         }
         xml.push_str("=\"");
         escape(&attribute.value, true, xml);
@@ -120,16 +104,16 @@ fn element(this: &Element, default: &str, declarations: &str, xml: &mut String) 
         }
     }
     xml.push_str("</");
-    match prefix(&this.namespace) {
-        Some(position) => name(position, &this.name, xml),
-        None => xml.push_str(&this.name),
-    }
+    name(&this.namespace, &this.name, xml);
     xml.push('>');
 }
 
-fn name(position: usize, local: &str, xml: &mut String) {
-    xml.push_str(PREFIXES[position].1);
-    xml.push(':');
+/// A name, with the prefix of its namespace if that has one.
+fn name(namespace: &str, local: &str, xml: &mut String) {
+    if let Some(position) = prefix(namespace) {
+        xml.push_str(PREFIXES[position].1);
+        xml.push(':');
+    }
     xml.push_str(local);
 }
 

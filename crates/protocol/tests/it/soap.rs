@@ -2,7 +2,7 @@
 //! comes in makes the reader panic.
 
 use gridrig_protocol::soap::{Addressing, EndpointReference, Envelope, Fault, FaultKind, Version};
-use gridrig_protocol::xml::{Attribute, Element, Name, Node};
+use gridrig_protocol::xml::{ADDRESSING, Attribute, Element, Name, Node};
 use proptest::prelude::*;
 
 fn text() -> impl Strategy<Value = String> {
@@ -121,11 +121,8 @@ proptest! {
         with in any::<u8>(),
     ) {
         let reference = EndpointReference::of_activity("http://h/?a=1&b", "x");
-        let header = Addressing {
-            reply_to: Some(reference),
-            ..Addressing::default()
-        };
-        let sent = Envelope { version: Version::Soap12, header: header.write(&[]), body };
+        let header = vec![reference.write(ADDRESSING, "ReplyTo")];
+        let sent = Envelope { version: Version::Soap12, header, body };
         let mut bytes = sent.write().into_bytes();
         let at = at.index(bytes.len());
         bytes[at] = with;

@@ -3,11 +3,9 @@
 use super::{HISTORIES, Violation};
 use crate::log::EventLog;
 use crate::names::Names;
-use gridrig_core::event::Event;
 use gridrig_core::grid::Grid;
 use gridrig_core::ids::JobId;
 use gridrig_core::placement::PlacementRun;
-use gridrig_core::time::SimTime;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -23,7 +21,8 @@ pub(super) fn tell(log: &EventLog, grid: &Grid, findings: &mut [Violation]) {
     for (at, event) in log.records() {
         let told = event.job.and_then(|job| lines.get_mut(&job));
         if let Some(told) = told {
-            told.push(line(at, &event, &names));
+            let what = names.told(&event, &show_placement(event.placement));
+            told.push(format!("{at}: {what}"));
         }
     }
     let all = lines.into_iter().map(|(job, lines)| (job, lines.into()));
@@ -36,12 +35,6 @@ pub(super) fn tell(log: &EventLog, grid: &Grid, findings: &mut [Violation]) {
             finding.history = Arc::clone(told.get(&job).unwrap_or(&left_out));
         }
     }
-}
-
-/// One event as a line, without the job.
-fn line(at: SimTime, event: &Event<'_>, names: &Names) -> String {
-    let what = names.told(event, &show_placement(event.placement));
-    format!("{at}: {what}")
 }
 
 /// `resource 0 nodes 3-5 x 2, resource 1 node 0 x 1`; long ones are cut.

@@ -411,11 +411,8 @@ impl<'a> Auditor<'a> {
     fn seen(&mut self, life: &mut Life<'a>, by: Party) {
         self.news(life, "seen", false);
         if life.seen && !life.recovered {
-            self.find_about(
-                Rule::News,
-                life,
-                "the news of its end is seen a second time",
-            );
+            let message = "the news of its end is seen a second time";
+            self.find_about(Rule::News, life, message);
         }
         if by != Party::Client && by != life.job.entry.into() {
             let message = format!("the news of its end is seen by {}", self.names.party(by));
@@ -463,11 +460,8 @@ impl<'a> Auditor<'a> {
     fn ended_before(&mut self, life: &Life<'a>, verb: &str) -> bool {
         let ended = matches!(life.place, Place::Ended(_));
         if ended {
-            self.find_about(
-                Rule::EndsOnce,
-                life,
-                format!("it {verb} after it has ended"),
-            );
+            let message = format!("it {verb} after it has ended");
+            self.find_about(Rule::EndsOnce, life, message);
         }
         ended
     }

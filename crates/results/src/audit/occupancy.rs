@@ -63,10 +63,7 @@ impl<'a> Occupancy<'a> {
     /// of nodes. Runs of nodes that do not exist are not taken.
     pub(super) fn take(&mut self, spec: &JobSpec, placement: &[PlacementRun]) -> Vec<Fault> {
         let mut faults = Vec::new();
-        let given: u64 = placement
-            .iter()
-            .map(processors_of)
-            .fold(0, u64::saturating_add);
+        let given = processors_of(placement);
         if given != u64::from(spec.processors()) {
             let message = format!(
                 "it was given {given} processors, expected {}",
@@ -75,7 +72,7 @@ impl<'a> Occupancy<'a> {
             faults.push((Rule::ProcessorCount, message));
         }
         for (number, (component, own)) in (1..).zip(components(spec, placement)) {
-            let own_given: u64 = own.iter().map(processors_of).fold(0, u64::saturating_add);
+            let own_given = processors_of(own);
             if spec.components.only().is_none() && own_given != u64::from(component.processors) {
                 let message = format!(
                     "its component {number} was given {own_given} processors, expected {}",
@@ -262,8 +259,11 @@ fn components<'s, 'p>(
     all.zip(by_component(placement, sizes))
 }
 
-fn processors_of(run: &PlacementRun) -> u64 {
-    u64::from(run.nodes).saturating_mul(u64::from(run.processors))
+/// How many processors these are.
+pub(super) fn processors_of(placement: &[PlacementRun]) -> u64 {
+    let runs = placement.iter();
+    let given = runs.map(|run| u64::from(run.nodes) * u64::from(run.processors));
+    given.fold(0, u64::saturating_add)
 }
 
 /// Memory that the component takes on each node of the run, in KiB.

@@ -1,5 +1,6 @@
 //! Deleting a run.
 
+use super::scan::is_begun_log;
 use super::{CatalogueError, Result};
 use crate::rundir::names;
 use serde::Serialize;
@@ -42,8 +43,7 @@ pub(super) fn run(folder: &Path, path: &str, removed: &mut Removed) -> Result<()
                 let entry = entry.map_err(cannot(&dir))?;
                 let (name, file) = (entry.file_name(), entry.path());
                 let name = name.to_string_lossy();
-                // What a run was killed over has the number of its process.
-                if name.starts_with(names::EVENTS) && name.ends_with(".partial") {
+                if is_begun_log(&name) {
                     fs::remove_file(&file).map_err(cannot(&file))?;
                 } else {
                     left.push(format!("{path}/{name}"));

@@ -37,7 +37,7 @@ pub enum State {
     /// Its manifest is there, and every file has the size that it names.
     #[default]
     Complete,
-    /// A process runs it, in real time.
+    /// A process runs it.
     Running,
     /// It has no manifest, which is written last.
     HalfWritten,
@@ -207,11 +207,15 @@ impl Scan {
                 files.push((name, facts.len(), date.unwrap_or_default().as_nanos()));
             }
         }
-        let goes_on = files.iter().any(|(name, ..)| name == names::RUNNING);
-        let is_run = goes_on || files.iter().any(|(name, ..)| is_file_of_a_run(name));
+        let is_of_a_run =
+            |name: &str| name == names::RUNNING || is_begun_log(name) || is_file_of_a_run(name);
+        let is_run = files.iter().any(|(name, ..)| is_of_a_run(name));
         if is_run && !path.is_empty() {
+            // A log that grows says nothing new of its run.
+            files.retain(|(name, ..)| !is_begun_log(name));
             files.sort();
-            let mut stamp = match goes_on && is_held(dir) {
+            let is_over = files.iter().any(|(name, ..)| name == names::MANIFEST);
+            let mut stamp = match !is_over && is_held(dir) {
                 true => "held;".to_owned(),
                 false => String::new(),
             };
@@ -251,34 +255,7 @@ pub(super) fn inspect(folder: &Path, path: &str) -> RunEntry {
         Err(error) => entry.reason = Some(error.to_string()),
     }
     if !dir.join(names::MANIFEST).exists() {
-        let running = fs::read(dir.join(names::RUNNING)).unwrap_or_default();
-        let running: Value = serde_json::from_slice(&running).unwrap_or_default();
-        let begun = running["lives"].as_array().map(|lives| !lives.is_empty());
-        running["name"]
-            .as_str()
-            .unwrap_or_default()
-            .clone_into(&mut entry.scenario);
-        // It lies where its scenario with its seed, and its policy, are named.
-        let mut above = path.rsplit('/').skip(1).filter(|_| begun.is_some());
-        entry.policy = above.next().map(str::to_owned);
-        let study = above.next().and_then(|study| {
-            let rest = study.strip_prefix(&entry.scenario)?.strip_prefix('-')?;
-            rest.split('-').next()?.parse().ok()
-        });
-        entry.seed = study.unwrap_or_default();
-        let (state, reason) = match begun {
-            Some(_) if is_held(&dir) => (State::Running, "it is being run"),
-            Some(true) => (
-                State::HalfWritten,
-                "it was interrupted, and can be continued",
-            ),
-            Some(false) => (State::HalfWritten, "it has not begun"),
-            None => {
-                let reason = "no manifest.json: it was interrupted while it was written";
-                (State::HalfWritten, reason)
-            }
-        };
-        (entry.state, entry.reason) = (state, Some(reason.to_owned()));
+        unfinished(&mut entry, &dir);
         return entry;
     }
     let manifest = match rundir::read_manifest(&dir) {
@@ -295,6 +272,68 @@ pub(super) fn inspect(folder: &Path, path: &str) -> RunEntry {
     }
     describe(&mut entry, manifest);
     entry
+}
+
+/// What is known of a run without a manifest.
+fn unfinished(entry: &mut RunEntry, dir: &Path) {
+    let running = fs::read(dir.join(names::RUNNING)).unwrap_or_default();
+    let running: Value = serde_json::from_slice(&running).unwrap_or_default();
+    let begun = running["lives"].as_array().map(|lives| !lives.is_empty());
+    let held = is_held(dir);
+    // It lies where its scenario with its seed, and its policy, are named.
+    let above = entry.path.rsplit('/').skip(1);
+    let mut above = above.filter(|_| begun.is_some() || held);
+    let policy = above.next().map(str::to_owned);
+    let study = above.next().unwrap_or_default();
+    let (scenario, seed) = match running["name"].as_str() {
+        Some(name) => {
+            let rest = study.strip_prefix(name).and_then(|it| it.strip_prefix('-'));
+            let seed = rest.and_then(|rest| rest.split('-').next()?.parse().ok());
+            (name, seed.unwrap_or_default())
+        }
+        None => named(study, dir).unwrap_or_default(),
+    };
+    let scenario = scenario.to_owned();
+    let (state, reason) = match begun {
+        _ if held => (State::Running, "it is being run"),
+        Some(true) => (
+            State::HalfWritten,
+            "it was interrupted, and can be continued",
+        ),
+        Some(false) => (State::HalfWritten, "it has not begun"),
+        None => {
+            let reason = "no manifest.json: it was interrupted while it was written";
+            (State::HalfWritten, reason)
+        }
+    };
+    // Only runs in real time say how they go on.
+    let clock = match begun {
+        Some(_) => "real",
+        None if held => "virtual",
+        None => "",
+    };
+    (entry.scenario, entry.seed, entry.policy) = (scenario, seed, policy);
+    (entry.state, entry.reason) = (state, Some(reason.to_owned()));
+    clock.clone_into(&mut entry.clock);
+}
+
+/// Scenario and seed by the name of their folder, of a run in this directory. From the
+/// second folder on a number stands behind the seed.
+fn named<'s>(study: &'s str, dir: &Path) -> Option<(&'s str, u64)> {
+    let split = |text: &'s str| {
+        let (name, number) = text.rsplit_once('-')?;
+        Some((name, number.parse::<u64>().ok()?))
+    };
+    let (name, number) = split(study)?;
+    let is_second = dir.ancestors().nth(3)?.join(name).is_dir();
+    let first = split(name).filter(|_| is_second);
+    Some(first.unwrap_or((name, number)))
+}
+
+/// Whether this is the event log of a run that goes on in virtual time, or was killed: it
+/// has the number of its process.
+pub(super) fn is_begun_log(name: &str) -> bool {
+    name.starts_with(names::EVENTS) && name.ends_with(".partial")
 }
 
 /// Whether a process has the directory for itself, as whoever runs a run has.

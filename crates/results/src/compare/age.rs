@@ -59,18 +59,10 @@ struct Path {
 impl Path {
     fn own(grid: &GridDoc, domain: &str) -> Option<Self> {
         let rule = grid.broker(domain)?;
-        let fresh = Path {
-            exchange_ns: 0,
-            latency_ns: 0,
-        };
-        let reported = Path {
-            exchange_ns: signed(rule.exchange.as_nanos()),
+        let is_reported = rule.local_info != LocalInfo::Fresh;
+        Some(Path {
+            exchange_ns: i64::from(is_reported) * signed(rule.exchange.as_nanos()),
             latency_ns: signed(rule.lrms_latency.as_nanos()),
-        };
-        Some(if rule.local_info == LocalInfo::Fresh {
-            fresh
-        } else {
-            reported
         })
     }
 

@@ -99,30 +99,19 @@ pub(super) fn over(mut values: Vec<f64>, rows: &[bool]) -> Distribution {
     Distribution::of(values)
 }
 
-/// Opens the jobs of runs of one workload.
+/// Opens the jobs of runs of one workload, which have the same ones in the same rows.
 pub(super) fn open<'a>(runs: &[&'a FoundRun]) -> Result<Vec<Opened<'a>>, RunDirError> {
     let opened = try_each(runs, |run| Opened::new(run))?;
-    same_jobs(&opened)?;
-    Ok(opened)
-}
-
-/// Runs of one workload have the same jobs in the same rows.
-fn same_jobs(runs: &[Opened<'_>]) -> Result<(), RunDirError> {
-    let Some((first, others)) = runs.split_first() else {
-        return Ok(());
-    };
-    for run in others {
-        if run.jobs != first.jobs {
-            return Err(RunDirError::Damaged(
-                run.run.dir.join(names::JOBS),
-                format!(
-                    "its jobs are not those of {}, which has the same workload hash",
-                    first.run.dir.display()
-                ),
-            ));
-        }
+    let first = opened.first();
+    let differs = |run: &&Opened<'_>| first.is_some_and(|first| run.jobs != first.jobs);
+    if let Some((first, run)) = first.zip(opened.iter().find(differs)) {
+        let first = first.run.dir.display();
+        return Err(RunDirError::Damaged(
+            run.run.dir.join(names::JOBS),
+            format!("its jobs are not those of {first}, which has the same workload hash"),
+        ));
     }
-    Ok(())
+    Ok(opened)
 }
 
 /// By row: whether a job entered at a cluster, where such jobs are not measured.

@@ -43,6 +43,25 @@ pub struct Comparison {
     pub warnings: Vec<String>,
 }
 
+impl Comparison {
+    /// A figure under two policies, by the keys of the replications: runs stand in the order
+    /// of the study's keys, whose texts need not differ.
+    pub(crate) fn both(
+        &self,
+        one: &str,
+        other: &str,
+        figure: Figure,
+    ) -> impl Iterator<Item = (&str, Option<(f64, f64)>)> {
+        let ones = self.runs.iter().filter(move |run| run.policy == one);
+        let others = self.runs.iter().filter(move |run| run.policy == other);
+        let pairs = ones.zip(others);
+        pairs.map(move |(one, other)| {
+            let figures = one.figure(figure).zip(other.figure(figure));
+            (one.replication.as_str(), figures)
+        })
+    }
+}
+
 /// What the figures are over.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Measured {
@@ -384,6 +403,14 @@ pub struct RunDoc {
     pub jobs: u64,
     /// By metric.
     pub metrics: BTreeMap<&'static str, RunMetric>,
+}
+
+impl RunDoc {
+    /// A figure of this run.
+    pub fn figure(&self, figure: Figure) -> Option<f64> {
+        let metric = self.metrics.get(figure.metric())?;
+        metric.statistic(figure.statistic())
+    }
 }
 
 /// A metric of one run.

@@ -1,7 +1,7 @@
 //! What federating comes to: the best policy held against domains that keep their jobs.
 
 use super::answer::{Domain, Federation};
-use super::document::{Breakdown, Comparison, Policy, Role, RunDoc};
+use super::document::{Breakdown, Comparison, Policy, Role};
 use super::group::Study;
 use super::text::{noun, number};
 use crate::plot;
@@ -46,9 +46,10 @@ pub(super) fn of(document: &Comparison, study: &Study<'_>) -> Option<Federation>
         return Some(found);
     }
     let level = document.method.interval.map(|_| LEVEL);
-    let both = pairs(document, figure, local, best).zip(study.distinct_pairs(local_at, at));
+    let both = document.both(&local.name, &best.name, figure);
+    let both = both.zip(study.distinct_pairs(local_at, at));
     let both: Vec<_> = both
-        .filter_map(|(pair, is_new)| pair.filter(|_| is_new))
+        .filter_map(|((_, pair), is_new)| pair.filter(|_| is_new))
         .collect();
     found.paired = Paired::of(&both, level);
     found.value = value(best);
@@ -58,27 +59,6 @@ pub(super) fn of(document: &Comparison, study: &Study<'_>) -> Option<Federation>
     found.domains = by_domain.map_or(Vec::new(), |by| domains(by, local, best));
     found.text = sentence(document, figure, &found, &local.name)?;
     Some(found)
-}
-
-/// The figure under `local-only` and under the policy, replication by replication: runs stand in
-/// the order of the study's keys, whose texts need not differ.
-fn pairs(
-    document: &Comparison,
-    figure: Figure,
-    local: &Policy,
-    best: &Policy,
-) -> impl Iterator<Item = Option<(f64, f64)>> {
-    let of = |policy: &Policy| {
-        let runs = document.runs.iter();
-        let own = runs.filter(|run| run.policy == policy.name);
-        let figure_of = |run: &RunDoc| {
-            let metric = run.metrics.get(figure.metric())?;
-            metric.statistic(figure.statistic())
-        };
-        own.map(figure_of).collect::<Vec<Option<f64>>>()
-    };
-    let both = of(local).into_iter().zip(of(best));
-    both.map(|(local, best)| local.zip(best))
 }
 
 /// Who is how much worse off, first of all; then who gains.
@@ -170,11 +150,10 @@ fn named(figure: Figure, domains: &[&Domain], who: &str) -> String {
         let (value, local) = (shown(figure, value), shown(figure, local));
         format!("{} ({value} instead of {local}{by})", domain.domain)
     };
-    let listed: Vec<String> = domains.iter().take(NAMED).map(one).collect();
-    match (listed.join(", "), domains.len() - listed.len()) {
-        (some, _) if some.is_empty() => String::new(),
-        (some, 0) => format!(". {who}: {some}"),
-        (some, more) => format!(". {who}: {some} and {more} more"),
+    let all: Vec<String> = domains.iter().map(one).collect();
+    match all.is_empty() {
+        true => String::new(),
+        false => format!(". {who}: {}", words::listed(&all, NAMED)),
     }
 }
 

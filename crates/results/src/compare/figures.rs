@@ -2,11 +2,10 @@
 //! of its replication; bounds have no say in which these are. Columns are read one by one and let go again: memory is
 //! that of a few columns of as many runs as there are processors.
 
-use super::classes::{run_time_class, size_class};
+use super::classes::{RUN_TIME_NAMES, SIZE_NAMES, run_time_class, size_class};
 use super::common::{self, Common, Opened, count, over};
 use super::document::{InformationAge, Role, Starved};
 use super::error::{CompareError, Result};
-use super::find::FoundRun;
 use super::group::Study;
 use super::parallel::try_each;
 use super::{age, starvation};
@@ -132,47 +131,36 @@ pub(super) fn measure(
     let bounds: Vec<bool> = variants.map(|v| v.role == Role::Bound).collect();
     let mut all = Vec::with_capacity(study.keys.len());
     for key in &study.keys {
-        let runs = study.runs_of(key);
-        let kept = delays.as_deref_mut();
-        all.push(replication(&runs, &bounds, &key.text, primary, kept)?);
+        let opened = common::open(&study.runs_of(key))?;
+        let common = Common::of(&opened, &bounds);
+        let keep = delays.is_some();
+        let figures = try_each(&opened, |run| {
+            let own = run.own(&common);
+            let missing = common.jobs - count(&own);
+            let mut raw = Vec::new();
+            let kept = keep.then_some(&mut raw);
+            let figures = run.figures(&own, &key.text, primary, kept)?;
+            Ok::<_, CompareError>((RunFigures { missing, ..figures }, raw))
+        })?;
+        let (figures, raw): (Vec<RunFigures>, Vec<Vec<f64>>) = figures.into_iter().unzip();
+        if let Some(delays) = &mut delays {
+            pool(delays, &opened, raw);
+        }
+        let mut narrowed = BTreeMap::new();
+        for (variant, (run, own)) in opened.iter().zip(&figures).enumerate() {
+            if own.missing > 0 {
+                let own = run.own(&common);
+                narrowed.insert(variant, opened[0].figures(&own, &key.text, primary, None)?);
+            }
+        }
+        all.push(Replication {
+            common: common.jobs,
+            left_out: common.left_out,
+            runs: figures,
+            narrowed,
+        });
     }
     Ok(all)
-}
-
-fn replication(
-    runs: &[&FoundRun],
-    bounds: &[bool],
-    key: &str,
-    primary: Figure,
-    delays: Option<&mut Delays>,
-) -> Result<Replication> {
-    let opened = common::open(runs)?;
-    let common = Common::of(&opened, bounds);
-    let keep = delays.is_some();
-    let figures = try_each(&opened, |run| {
-        let own = run.own(&common);
-        let missing = common.jobs - count(&own);
-        let mut raw = Vec::new();
-        let figures = run.figures(&own, key, primary, keep.then_some(&mut raw))?;
-        Ok::<_, CompareError>((RunFigures { missing, ..figures }, raw))
-    })?;
-    let (figures, raw): (Vec<RunFigures>, Vec<Vec<f64>>) = figures.into_iter().unzip();
-    if let Some(delays) = delays {
-        pool(delays, &opened, raw);
-    }
-    let mut narrowed = BTreeMap::new();
-    for (variant, (run, own)) in opened.iter().zip(&figures).enumerate() {
-        if own.missing > 0 {
-            let baseline = opened[0].figures(&run.own(&common), key, primary, None)?;
-            narrowed.insert(variant, baseline);
-        }
-    }
-    Ok(Replication {
-        common: common.jobs,
-        left_out: common.left_out,
-        runs: figures,
-        narrowed,
-    })
 }
 
 /// Adds the delays of one replication: of the jobs that completed, and were
@@ -232,15 +220,12 @@ impl Opened<'_> {
         let scale = self.run.manifest.study.scale;
         let scale = scale.map_or(1.0, |scale| scale.run_time);
         let groups = &mut figures.groups;
-        sums.by_class(groups, By::Size, &super::classes::SIZE_NAMES, |row| {
+        sums.by_class(groups, By::Size, &SIZE_NAMES, |row| {
             size_class(processors[row])
         });
-        sums.by_class(
-            groups,
-            By::RunTime,
-            &super::classes::RUN_TIME_NAMES,
-            |row| run_time_class(run_times[row], scale),
-        );
+        sums.by_class(groups, By::RunTime, &RUN_TIME_NAMES, |row| {
+            run_time_class(run_times[row], scale)
+        });
         for (name, _) in OWNERS {
             self.by_owner(name, groups, &sums)?;
         }
@@ -251,16 +236,8 @@ impl Opened<'_> {
         figures.age = age::of(self.run)?;
         figures.survival = self.survival(&wait_s)?;
         figures.forwarding = forwarding(common, &origin, &exec);
-        figures.starving = starvation::find(&starvation::Rows {
-            columns: &self.columns,
-            replication: key,
-            tau_s: self.measure.tau.as_secs_f64().max(1e-9),
-            common,
-            jobs: &self.jobs,
-            processors: &processors,
-            run_time_s: &run_time_s,
-            wait_s: &wait_s,
-        })?;
+        let columns = (&processors[..], &run_time_s[..], &wait_s[..]);
+        figures.starving = starvation::find(self, key, common, columns)?;
         Ok(figures)
     }
 

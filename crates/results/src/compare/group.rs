@@ -3,7 +3,7 @@
 mod windows;
 
 use super::Options;
-use super::document::{Guard, Role};
+use super::document::Role;
 use super::error::{CompareError, Result};
 use super::find::FoundRun;
 use crate::names::unused;
@@ -85,10 +85,12 @@ impl<'a> Study<'a> {
     pub(super) fn of(runs: &'a [FoundRun], options: &Options, alone: bool) -> Result<Self> {
         let mut sorted: BTreeMap<Identity, BTreeMap<Key, &FoundRun>> = BTreeMap::new();
         for run in runs {
-            let own = sorted.entry(identity(&run.manifest)).or_default();
-            insert(own, run)?;
+            let policy = run.manifest.policy.clone();
+            let identity = (policy, settings(&run.manifest).to_string());
+            insert(sorted.entry(identity).or_default(), run)?;
         }
-        let brokered = runs.iter().any(|run| has_brokers(&run.manifest));
+        let mut grids = runs.iter().map(|run| &run.manifest.grid);
+        let brokered = grids.any(|grid| !grid.domains.is_empty());
         let mut variants = named(sorted, brokered);
         if variants.len() < 2 && !alone {
             return Err(only_one(&variants, runs));
@@ -151,18 +153,6 @@ impl<'a> Study<'a> {
             own: self.distinct_pairs(variant, variant),
             pairs: self.distinct_pairs(0, variant),
         }
-    }
-
-    pub(super) fn refuse_unpaired(&self, guard: &Guard) -> Result<()> {
-        if !self.keys.is_empty() {
-            return Ok(());
-        }
-        let why = match guard.objections.is_empty() {
-            true => self.unpaired.iter().take(6).cloned().collect::<Vec<_>>(),
-            false => guard.objections.iter().map(|o| o.message.clone()).collect(),
-        };
-        let why = why.join("; ");
-        Err(CompareError::NoPair(why))
     }
 
     /// Whether every domain keeps its jobs under a variant.
@@ -229,7 +219,12 @@ impl<'a> Study<'a> {
             for run in self.all_runs() {
                 for text in &run.manifest.study.primary {
                     let parsed = Figure::parse(text);
-                    primary.push(parsed.map_err(|why| declared(run, "study.primary", text, why))?);
+                    primary.push(parsed.map_err(|why| CompareError::Declared {
+                        path: run.dir.join(names::MANIFEST),
+                        field: "study.primary",
+                        value: text.clone(),
+                        why,
+                    })?);
                 }
             }
         }
@@ -268,28 +263,8 @@ impl<'a> Study<'a> {
     }
 }
 
-fn declared(run: &FoundRun, field: &'static str, value: &str, why: String) -> CompareError {
-    CompareError::Declared {
-        path: run.dir.join(names::MANIFEST),
-        field,
-        value: value.to_owned(),
-        why,
-    }
-}
-
 /// Policy and settings: runs that share both differ only by replication.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Identity {
-    policy: Option<String>,
-    settings: String,
-}
-
-fn identity(manifest: &Manifest) -> Identity {
-    Identity {
-        policy: manifest.policy.clone(),
-        settings: settings(manifest).to_string(),
-    }
-}
+type Identity = (Option<String>, String);
 
 /// What was set besides the policy and what varies between replications.
 pub(super) fn settings(manifest: &Manifest) -> Value {
@@ -319,18 +294,6 @@ pub(super) fn is_bound(manifest: &Manifest) -> bool {
     manifest.grid.is_pooled() || policy.is_some_and(rundir::is_bound)
 }
 
-fn has_brokers(manifest: &Manifest) -> bool {
-    !manifest.grid.domains.is_empty()
-}
-
-/// Of the jobs alone, wherever they enter; of older runs that have no such
-/// hash, that with the entries.
-pub(super) fn workload_of(manifest: &Manifest) -> &str {
-    let hashes = &manifest.workload_hashes;
-    let hash = hashes.get("jobs").or_else(|| hashes.get("all"));
-    hash.map_or("", String::as_str)
-}
-
 /// The traces of a run with the beginning of their hashes.
 pub(super) fn traces(manifest: &Manifest) -> String {
     let one = |(name, hash): (&String, &String)| {
@@ -355,10 +318,14 @@ fn jobs_hash(manifest: &Manifest) -> &str {
 /// clock two runs of one scenario are two repeats.
 fn insert<'a>(runs: &mut BTreeMap<Key, &'a FoundRun>, run: &'a FoundRun) -> Result<()> {
     let manifest = &run.manifest;
+    // Of the jobs alone, wherever they enter; of older runs that have no such
+    // hash, that with the entries.
+    let hashes = &manifest.workload_hashes;
+    let workload = hashes.get("jobs").or_else(|| hashes.get("all"));
     let mut key = Key {
         index: manifest.replication,
         text: run.key.clone(),
-        workload: workload_of(manifest).to_owned(),
+        workload: workload.cloned().unwrap_or_default(),
         seed: manifest.seed,
         repeat: 0,
     };
@@ -388,15 +355,15 @@ fn named<'a>(
     brokered: bool,
 ) -> Vec<Variant<'a>> {
     let mut variants: Vec<Variant<'a>> = Vec::new();
-    for (identity, runs) in sorted {
+    for ((policy, _), runs) in sorted {
         let first = runs.values().next().map(|run| &run.manifest);
-        let pooled = identity.policy.is_none()
-            && (brokered || first.is_some_and(|run| run.grid.is_pooled()));
+        let pooled =
+            policy.is_none() && (brokered || first.is_some_and(|run| run.grid.is_pooled()));
         let role = match pooled || first.is_some_and(is_bound) {
             true => Role::Bound,
             false => Role::Contender,
         };
-        let name = match identity.policy {
+        let name = match policy {
             Some(policy) => policy,
             None if pooled => POOLED.to_owned(),
             None => "no-broker".to_owned(),
@@ -438,7 +405,13 @@ fn only_one(variants: &[Variant<'_>], runs: &[FoundRun]) -> CompareError {
 /// Puts the baseline first and the bounds last.
 fn choose_roles(variants: &mut Vec<Variant<'_>>, options: &Options) -> Result<()> {
     let position = match &options.baseline {
-        Some(wanted) => find_baseline(variants, wanted)?,
+        Some(wanted) => {
+            let exact = variants.iter().position(|v| v.name == *wanted);
+            exact.ok_or_else(|| {
+                let known: Vec<&str> = variants.iter().map(|v| v.name.as_str()).collect();
+                CompareError::Baseline(wanted.clone(), known.join(", "))
+            })?
+        }
         None => {
             let known = variants.iter().position(|v| v.is_of("round-robin"));
             let any = variants.iter().position(|v| v.role != Role::Bound);
@@ -457,12 +430,4 @@ fn choose_roles(variants: &mut Vec<Variant<'_>>, options: &Options) -> Result<()
     variants.sort_by_key(|variant| variant.role);
     variants.insert(0, baseline);
     Ok(())
-}
-
-fn find_baseline(variants: &[Variant<'_>], wanted: &str) -> Result<usize> {
-    let exact = variants.iter().position(|v| v.name == wanted);
-    exact.ok_or_else(|| {
-        let known: Vec<&str> = variants.iter().map(|v| v.name.as_str()).collect();
-        CompareError::Baseline(wanted.to_owned(), known.join(", "))
-    })
 }

@@ -4,7 +4,7 @@ use super::document::{Guard, Objection};
 use super::find::FoundRun;
 use super::group::{Study, settings, traces};
 use crate::rundir::Manifest;
-use crate::words::pairs;
+use crate::words::{listed, pairs};
 use gridrig_scenario::each_once;
 use serde_json::{Map, Value};
 use std::collections::{BTreeMap, BTreeSet};
@@ -32,7 +32,9 @@ pub(super) fn guard(study: &Study<'_>) -> Guard {
     for run in study.all_runs() {
         against(reference, run, &mut found);
         if run.manifest.summary.get("valid") == Some(&Value::Bool(false)) {
-            let why = first_text(&run.manifest.summary["warnings"]);
+            let warnings = run.manifest.summary["warnings"].as_array();
+            let why = warnings.and_then(|all| all.last()?.as_str());
+            let why = why.map_or(String::new(), |why| format!(" ({why})"));
             let dir = run.dir.display();
             found.add("invalid", format!("{dir} is not valid{why}"));
         }
@@ -61,48 +63,41 @@ fn against(first: &FoundRun, run: &FoundRun, found: &mut Collected) {
     // A generated trace may differ from seed to seed; pairs are of one seed.
     let same_seed = a.seed == b.seed;
     if hashes(a) != hashes(b) && (same_seed || !seeds_vary(a)) {
-        found.differ("trace", "traces", (first, traces(a)), (run, traces(b)));
+        found.differ("trace", "traces", (first, run), traces);
     }
     if let (Some(one), Some(other)) = (a.study.scale, b.study.scale)
         && one != other
     {
-        let text = |scale: crate::rundir::ScaleDoc| {
+        let text = |m: &Manifest| {
+            let scale = m.study.scale.unwrap_or(one);
             format!("arrival {}, run_time {}", scale.arrival, scale.run_time)
         };
-        let (one, other) = (text(one), text(other));
-        found.differ("compression", "compression", (first, one), (run, other));
+        found.differ("compression", "compression", (first, run), text);
     }
     if a.versions != b.versions {
         let text = |m: &Manifest| pairs(&m.versions).join(", ");
-        found.differ("version", "versions", (first, text(a)), (run, text(b)));
+        found.differ("version", "versions", (first, run), text);
     }
     machines(first, run, found);
     let measure = |m: &Manifest| serde_json::to_string(&m.measure).unwrap_or_default();
     if measure(a) != measure(b) {
-        let (one, other) = (measure(a), measure(b));
-        found.differ("measure", "what is measured", (first, one), (run, other));
+        found.differ("measure", "what is measured", (first, run), measure);
     }
 }
 
 fn machines(first: &FoundRun, run: &FoundRun, found: &mut Collected) {
     let (a, b) = (&first.manifest.grid, &run.manifest.grid);
-    let (one, other) = (a.processors(), b.processors());
-    let text = |processors: u64, clusters: usize| {
-        format!("{processors} processors in {clusters} clusters")
-    };
-    let (one_text, other_text) = (text(one, a.clusters.len()), text(other, b.clusters.len()));
     let pooled = a.domains.is_empty() != b.domains.is_empty();
     let same = match pooled {
-        true => one == other,
+        true => a.processors() == b.processors(),
         false => a.same_machines(b),
     };
     if !same {
-        found.differ(
-            "cluster-model",
-            "cluster models",
-            (first, one_text),
-            (run, other_text),
-        );
+        let text = |Manifest { grid, .. }: &Manifest| {
+            let (processors, clusters) = (grid.processors(), grid.clusters.len());
+            format!("{processors} processors in {clusters} clusters")
+        };
+        found.differ("cluster-model", "cluster models", (first, run), text);
     }
 }
 
@@ -112,24 +107,16 @@ fn within(first: &FoundRun, run: &FoundRun, found: &mut Collected) {
     if let (Some(one), Some(other)) = (a.offered_load, b.offered_load)
         && (one - other).abs() > LOAD_TOLERANCE * one.min(other)
     {
-        let text = |load: f64| format!("{:.1} %", 100.0 * load);
-        found.differ(
-            "offered-load",
-            "offered loads more than 10 % apart",
-            (first, text(one)),
-            (run, text(other)),
-        );
+        let text = |m: &Manifest| format!("{:.1} %", 100.0 * m.offered_load.unwrap_or(one));
+        let what = "offered loads more than 10 % apart";
+        found.differ("offered-load", what, (first, run), text);
     }
     let pooled = a.grid.domains.is_empty() != b.grid.domains.is_empty();
     let entries = |m: &Manifest| m.workload_hashes.get("all").cloned();
     if !pooled && entries(a) != entries(b) {
         let text = |m: &Manifest| format!("{:.12}", entries(m).unwrap_or_default());
-        found.differ(
-            "entry",
-            "the same jobs entering at other places",
-            (first, text(a)),
-            (run, text(b)),
-        );
+        let what = "the same jobs entering at other places";
+        found.differ("entry", what, (first, run), text);
     }
 }
 
@@ -149,11 +136,11 @@ impl Collected {
         &mut self,
         code: &'static str,
         what: &str,
-        (first, one): (&FoundRun, String),
-        (run, other): (&FoundRun, String),
+        (first, run): (&FoundRun, &FoundRun),
+        text: impl Fn(&Manifest) -> String,
     ) {
-        let (a, b) = (first.dir.display(), run.dir.display());
-        self.add(code, format!("{what}: {a} has {one}, {b} has {other}"));
+        let has = |run: &FoundRun| format!("{} has {}", run.dir.display(), text(&run.manifest));
+        self.add(code, format!("{what}: {}, {}", has(first), has(run)));
     }
 
     fn finish(self) -> Vec<Objection> {
@@ -167,12 +154,6 @@ impl Collected {
         };
         self.objections.into_iter().map(objection).collect()
     }
-}
-
-fn first_text(warnings: &Value) -> String {
-    let last = warnings.as_array().and_then(|all| all.last());
-    let text = last.and_then(Value::as_str);
-    text.map_or(String::new(), |text| format!(" ({text})"))
 }
 
 /// Settings that differ between the variants, besides the policy: legal, since
@@ -203,10 +184,7 @@ fn differences(study: &Study<'_>, reference: &FoundRun) -> Vec<String> {
             let Difference { path, one, other } = difference;
             let path = path.replacen("grid.domains.", "domain.", 1);
             let path = path.replacen("grid.clusters.", "cluster.", 1);
-            let with = match names.len().saturating_sub(MOST_NAMES) {
-                0 => names.join(", "),
-                more => format!("{} and {more} more", names[..MOST_NAMES].join(", ")),
-            };
+            let with = listed(names, MOST_NAMES);
             format!("{path}: {one} with {name}, {other} with {with}")
         })
         .collect();

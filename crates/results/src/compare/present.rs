@@ -6,6 +6,7 @@ use super::document::{Comparison, Role};
 use super::text::{noun, number};
 use crate::plot::integer;
 use crate::text::folded;
+use crate::words;
 pub(crate) use tables::further;
 
 /// Everything that a report shows, in order.
@@ -101,11 +102,14 @@ fn facts(document: &Comparison) -> Vec<(String, String)> {
         paired.push_str("; each counts alike, and nothing here is said of other logs or systems");
     }
     if !pairs.identical.is_empty() {
-        let listed = listed(&pairs.identical);
+        let listed = words::listed(&pairs.identical, 4);
         paired.push_str(&format!("; identical, counted once: {listed}"));
     }
     if !pairs.unpaired.is_empty() {
-        paired.push_str(&format!("; left out: {}", listed(&pairs.unpaired)));
+        paired.push_str(&format!(
+            "; left out: {}",
+            words::listed(&pairs.unpaired, 4)
+        ));
     }
     fact("pairs", paired);
     fact("baseline", document.baseline.clone());
@@ -187,12 +191,4 @@ fn interval_text(document: &Comparison) -> String {
         100.0 * coverage,
         document.pairs.n
     )
-}
-
-fn listed(texts: &[String]) -> String {
-    let shown: Vec<&str> = texts.iter().take(4).map(String::as_str).collect();
-    match texts.len() {
-        0..=4 => shown.join(", "),
-        more => format!("{} and {} more", shown.join(", "), more - 4),
-    }
 }

@@ -1,24 +1,13 @@
 //! Jobs that waited longest relative to what they are: first-in-first-fit
 //! lets narrow jobs pass wide ones for as long as it likes (LSAP 3.1).
 
+use super::common::Opened;
 use super::document::Starved;
-use crate::rundir::{Result, TableColumns};
+use crate::rundir::Result;
 use serde_json::Number;
 
 /// So many jobs of each run are told.
 pub(super) const MOST: usize = 10;
-
-/// The rows of a run to look through.
-pub(super) struct Rows<'a> {
-    pub(super) columns: &'a TableColumns,
-    pub(super) replication: &'a str,
-    pub(super) tau_s: f64,
-    pub(super) common: &'a [bool],
-    pub(super) jobs: &'a [u32],
-    pub(super) processors: &'a [u32],
-    pub(super) run_time_s: &'a [f64],
-    pub(super) wait_s: &'a [f64],
-}
 
 /// So many rows are looked through for all jobs before the next ones: they stay
 /// in the processor's cache.
@@ -26,11 +15,16 @@ const BLOCK: usize = 4_096;
 
 /// The jobs of a run with the longest wait relative to their run time, the
 /// longest first; among equals the earlier job.
-pub(super) fn find(rows: &Rows<'_>) -> Result<Vec<Starved>> {
-    let waits = rows.wait_s;
-    let relative = |row: usize| waits[row] / rows.run_time_s[row].max(rows.tau_s);
+pub(super) fn find(
+    run: &Opened<'_>,
+    replication: &str,
+    common: &[bool],
+    (processors, run_time_s, waits): (&[u32], &[f64], &[f64]),
+) -> Result<Vec<Starved>> {
+    let tau_s = run.measure.tau.as_secs_f64().max(1e-9);
+    let relative = |row: usize| waits[row] / run_time_s[row].max(tau_s);
     let mut worst: Vec<(f64, usize)> = Vec::with_capacity(MOST + 1);
-    for row in (0..waits.len()).filter(|row| rows.common[*row]) {
+    for row in (0..waits.len()).filter(|row| common[*row]) {
         let share = relative(row);
         // Most jobs never wait, and the rest rarely beats the worst so far.
         let beats = worst.len() < MOST || worst.last().is_some_and(|last| share > last.0);
@@ -43,9 +37,9 @@ pub(super) fn find(rows: &Rows<'_>) -> Result<Vec<Starved>> {
     if worst.is_empty() {
         return Ok(Vec::new());
     }
-    let queued = rows.columns.i64s("queued_ns")?;
-    let started = rows.columns.i64s("start_ns")?;
-    let clusters = rows.columns.codes("cluster")?;
+    let queued = run.columns.i64s("queued_ns")?;
+    let started = run.columns.i64s("start_ns")?;
+    let clusters = run.columns.codes("cluster")?;
     let mut passed = vec![0; worst.len()];
     let blocks = clusters.rows.chunks(BLOCK).zip(queued.chunks(BLOCK));
     for ((clusters_here, queued_here), started_here) in blocks.zip(started.chunks(BLOCK)) {
@@ -62,11 +56,11 @@ pub(super) fn find(rows: &Rows<'_>) -> Result<Vec<Starved>> {
         }
     }
     let job = |((relative_wait, row), overtaken_by): ((f64, usize), u64)| Starved {
-        replication: rows.replication.to_owned(),
+        replication: replication.to_owned(),
         row: [
-            ("job", Number::from_u128(rows.jobs[row].into())),
-            ("processors", Number::from_u128(rows.processors[row].into())),
-            ("run_time_s", Number::from_f64(rows.run_time_s[row])),
+            ("job", Number::from_u128(run.jobs[row].into())),
+            ("processors", Number::from_u128(processors[row].into())),
+            ("run_time_s", Number::from_f64(run_time_s[row])),
             ("wait_s", Number::from_f64(waits[row])),
         ]
         .into_iter()

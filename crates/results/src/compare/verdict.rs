@@ -37,9 +37,26 @@ pub(super) fn of(document: &Comparison, pairs: Vec<Versus>) -> Verdict {
         );
         return verdict;
     };
-    verdict.fill(document, figure, &told);
-    verdict.against = against(document, &told);
-    verdict.pairs = pairs;
+    let paired = told.paired;
+    let value = |policy: &str| estimate(document, policy, figure)?.value;
+    verdict = Verdict {
+        value: value(&told.policy),
+        baseline_value: value(&told.against),
+        against: against(document, &told),
+        policy: Some(told.policy),
+        baseline: told.against,
+        judgement: told.judgement,
+        difference: Some(paired.difference),
+        ratio: paired.ratio,
+        low: paired.interval.map(|interval| interval.low),
+        high: paired.interval.map(|interval| interval.high),
+        p_corrected: told.p_corrected,
+        n: paired.n,
+        disagree: paired.disagree,
+        tied: paired.tied,
+        pairs,
+        ..verdict
+    };
     verdict.text = sentence(document, figure, &verdict);
     verdict
 }
@@ -145,26 +162,6 @@ fn outcome(document: &Comparison, best: &[String], pairs: &[Versus]) -> Outcome 
         Outcome::Equivalent
     } else {
         Outcome::Open
-    }
-}
-
-impl Verdict {
-    fn fill(&mut self, document: &Comparison, figure: Figure, told: &Versus) {
-        let paired = told.paired;
-        self.policy = Some(told.policy.clone());
-        self.baseline.clone_from(&told.against);
-        self.judgement = told.judgement;
-        let value = |policy: &str| estimate(document, policy, figure)?.value;
-        self.value = value(&told.policy);
-        self.baseline_value = value(&told.against);
-        self.difference = Some(paired.difference);
-        self.ratio = paired.ratio;
-        self.low = paired.interval.map(|interval| interval.low);
-        self.high = paired.interval.map(|interval| interval.high);
-        self.p_corrected = told.p_corrected;
-        self.n = paired.n;
-        self.disagree = paired.disagree;
-        self.tied = paired.tied;
     }
 }
 

@@ -209,7 +209,10 @@ impl JobRow {
                 self.submit = Some(at);
             }
             EventKind::Forwarded => self.forwards += 1,
-            EventKind::Predicted => self.predicted = Some(event.instant()),
+            EventKind::Predicted => {
+                self.predicted = Some(event.instant());
+                self.predicted_by = event.by.domain().map(|by| (at, by));
+            }
             EventKind::Dispatched => self.dispatch = Some(at),
             EventKind::Queued => {
                 self.queued = Some(at);

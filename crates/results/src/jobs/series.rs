@@ -35,7 +35,7 @@ pub struct SeriesRow {
 type Change = (SimTime, i64, i64);
 
 /// The state from an instant on.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 struct Step {
     at: SimTime,
     queued: u64,
@@ -57,32 +57,37 @@ impl Loads {
     }
 }
 
-pub(super) fn loads(table: &JobTable) -> Loads {
-    let mut changes: Vec<Vec<Change>> = vec![Vec::new(); table.clusters().len()];
-    for row in table.rows() {
-        for claim in &row.claims {
-            if let Some(changes) = changes.get_mut(claim.cluster.index()) {
-                let processors = i64::from(claim.processors);
-                changes.push((claim.from, 0, processors));
-                changes.extend(claim.until.map(|until| (until, 0, -processors)));
+impl JobTable {
+    /// Queue length and busy processors of every cluster over time: see
+    /// [`SeriesRow`].
+    pub fn series(&self) -> Vec<SeriesRow> {
+        let mut rows = Vec::new();
+        for (index, steps) in (0..).zip(&self.loads().0) {
+            let processors = self.clusters()[usize::from(index)].processors;
+            sample(ClusterId(index), processors, steps, self.end(), &mut rows);
+        }
+        rows
+    }
+
+    /// The exact load of every cluster over time.
+    pub(crate) fn loads(&self) -> Loads {
+        let mut changes: Vec<Vec<Change>> = vec![Vec::new(); self.clusters().len()];
+        for row in self.rows() {
+            for claim in &row.claims {
+                if let Some(changes) = changes.get_mut(claim.cluster.index()) {
+                    let processors = i64::from(claim.processors);
+                    changes.push((claim.from, 0, processors));
+                    changes.extend(claim.until.map(|until| (until, 0, -processors)));
+                }
+            }
+            let cluster = row.cluster.and_then(|id| changes.get_mut(id.index()));
+            if let Some(cluster) = cluster {
+                add_changes(row, cluster);
             }
         }
-        let cluster = row.cluster.and_then(|id| changes.get_mut(id.index()));
-        if let Some(cluster) = cluster {
-            add_changes(row, cluster);
-        }
+        let changes = changes.into_iter();
+        Loads(changes.map(|changes| steps(changes, self.end())).collect())
     }
-    let changes = changes.into_iter();
-    Loads(changes.map(|changes| steps(changes, table.end())).collect())
-}
-
-pub(super) fn series(loads: &Loads, table: &JobTable) -> Vec<SeriesRow> {
-    let mut rows = Vec::new();
-    for (index, steps) in (0..).zip(&loads.0) {
-        let processors = table.clusters()[usize::from(index)].processors;
-        sample(ClusterId(index), processors, steps, table.end(), &mut rows);
-    }
-    rows
 }
 
 fn add_changes(row: &JobRow, changes: &mut Vec<Change>) {
@@ -115,11 +120,7 @@ fn steps(mut changes: Vec<Change>, end: SimTime) -> Vec<Step> {
     changes.sort_unstable();
     let mut queued: i64 = 0;
     let mut busy: i64 = 0;
-    let mut steps = vec![Step {
-        at: SimTime::ZERO,
-        queued: 0,
-        busy: 0,
-    }];
+    let mut steps = vec![Step::default()];
     for instant in changes.chunk_by(|a, b| a.0 == b.0) {
         queued += instant.iter().map(|change| change.1).sum::<i64>();
         busy += instant.iter().map(|change| change.2).sum::<i64>();

@@ -1,5 +1,6 @@
 //! Annotations of a chart: values of an axis that readers are to look at.
 
+use crate::plot::axis::Axis;
 use crate::plot::canvas::Canvas;
 use crate::plot::data;
 use crate::plot::frame::{Area, Frame};
@@ -46,11 +47,11 @@ impl Mark {
         }
     }
 
-    /// The values it needs on the x and on the y axis.
-    pub(super) fn needs(&self) -> (Vec<f64>, Vec<f64>) {
+    /// Extends the axes so that it can be seen.
+    pub(super) fn extend(&self, x: &mut Axis, y: &mut Axis) {
         match self.place {
-            Place::X(at) => (vec![at], Vec::new()),
-            Place::Y(at) => (Vec::new(), vec![at]),
+            Place::X(at) => x.include.push(at),
+            Place::Y(at) => y.include.push(at),
         }
     }
 }

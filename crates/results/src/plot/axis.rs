@@ -34,10 +34,7 @@ impl Unit {
 
     /// A cell of a table.
     pub(super) fn cell(&self, value: impl Into<Option<f64>>) -> Cell {
-        match value.into().filter(|value| value.is_finite()) {
-            Some(value) => Cell::Number(self.show(value)),
-            None => Cell::Missing,
-        }
+        Cell::shown(value.into().unwrap_or(f64::NAN), |value| self.show(value))
     }
 }
 
@@ -166,8 +163,9 @@ fn apart(low: f64, high: f64) -> (f64, f64) {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Scale {
     log: bool,
-    from: f64,
-    to: f64,
+    /// Between which pixels it lies.
+    pub(super) from: f64,
+    pub(super) to: f64,
     /// Half the lower end, and pixels per half a unit: the difference of two
     /// huge values would not be finite, that of their halves is.
     half_low: f64,
@@ -221,11 +219,6 @@ impl Scale {
             f64::NEG_INFINITY => Some(self.from),
             v => self.at(v).map(|at| at.clamp(low, high)),
         }
-    }
-
-    /// Between which pixels it lies.
-    pub(super) fn pixels(&self) -> (f64, f64) {
-        (self.from, self.to)
     }
 }
 

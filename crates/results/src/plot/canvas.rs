@@ -72,6 +72,12 @@ impl Path {
         (self.x, self.y) = (x, y);
     }
 
+    /// A line by itself.
+    pub(super) fn line(&mut self, from: (f64, f64), to: (f64, f64)) {
+        self.start(from.0, from.1);
+        self.to(to.0, to.1);
+    }
+
     /// A point: a line of no length, which round and square caps make visible.
     pub(super) fn dot(&mut self, x: f64, y: f64) {
         self.start(x, y);
@@ -193,8 +199,7 @@ impl Canvas {
     /// A straight line.
     pub(super) fn line(&mut self, class: &str, from: (f64, f64), to: (f64, f64)) {
         let mut path = Path::default();
-        path.start(from.0, from.1);
-        path.to(to.0, to.1);
+        path.line(from, to);
         self.path(class, &path);
     }
 
@@ -211,14 +216,12 @@ impl Canvas {
     }
 
     /// A disc with a text that shows on pointing.
-    pub(super) fn disc(&mut self, class: &str, at: (f64, f64), radius: f64, title: &str) {
+    pub(super) fn disc(&mut self, at: (f64, f64), title: &str) {
         let (x, y) = (Px(at.0), Px(at.1));
         let _ = write!(
             self.out,
-            "<circle cx=\"{x}\" cy=\"{y}\" r=\"{}\"",
-            Px(radius)
+            "<circle cx=\"{x}\" cy=\"{y}\" r=\"5\" class=\"f\""
         );
-        self.class(class);
         self.finish("circle", title);
     }
 

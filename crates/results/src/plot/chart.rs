@@ -93,10 +93,10 @@ impl Chart {
         self
     }
 
-    /// Draws each series in a panel of its own, one below the other on the same
-    /// axes, with its name above it; the chart is as high as they need.
-    pub fn apart(mut self) -> Self {
-        self.apart = true;
+    /// Whether each series is drawn in a panel of its own, one below the other on the
+    /// same axes, with its name above it; the chart is as high as they need.
+    pub fn apart(mut self, apart: bool) -> Self {
+        self.apart = apart;
         self
     }
 }
@@ -135,23 +135,17 @@ impl Chart {
     /// A plot per series; returns where the last ends.
     fn panels(&self, canvas: &mut Canvas, mut top: f64, plan: &Plan) -> f64 {
         let last = self.series.len().saturating_sub(1);
-        // What the axes are is said once, at the first and at the last panel.
-        let axis = |axis: &Axis, said: bool| match said {
-            true => axis.clone(),
-            false => Axis {
-                label: String::new(),
-                ..axis.clone()
-            },
-        };
         for (index, (one, look)) in self.series.iter().zip(self.looks()).enumerate() {
             canvas.fitted_text((2.0, top + 14.0), "b6", &one.name, self.width - 4.0);
             top += 18.0;
-            let own = Plan {
-                x: axis(&plan.x, index == last),
-                y: axis(&plan.y, index == 0),
-                ends_x: plan.ends_x,
-                ends_y: plan.ends_y,
-            };
+            // What the axes are is said once, at the first and at the last panel.
+            let mut own = plan.clone();
+            if index < last {
+                own.x.label.clear();
+            }
+            if index > 0 {
+                own.y.label.clear();
+            }
             let (above, below) = margins(&own);
             let panel = Chart {
                 width: self.width,
@@ -212,10 +206,8 @@ impl Chart {
         }
         canvas.close_area();
         annotate::annotations(&self.marks, canvas, area, &frame);
-        let mut base = Path::default();
-        base.start(left, top + height);
-        base.to(left + width, top + height);
-        canvas.path("x", &base);
+        let base = top + height;
+        canvas.line("x", (left, base), (left + width, base));
     }
 
     /// How each series looks: the next colour of the palette unless it has one
@@ -251,15 +243,13 @@ impl Chart {
                 continue;
             };
             if tick.label.is_empty() {
-                stubs.start(area.left - 3.0, at);
-                stubs.to(area.left, at);
+                stubs.line((area.left - 3.0, at), (area.left, at));
                 continue;
             }
             if tick.value == 0.0 {
                 zero = Some(at);
             }
-            lines.start(area.left, at);
-            lines.to(right, at);
+            lines.line((area.left, at), (right, at));
             canvas.text(area.left - 6.0, at + 4.0, "k e", &tick.label);
         }
         let scale = Scale::new(&plan.x, plan.ends_x, area.left, right);
@@ -272,11 +262,10 @@ impl Chart {
             };
             if !categories {
                 if !tick.label.is_empty() {
-                    lines.start(at, area.top);
-                    lines.to(at, bottom);
+                    lines.line((at, area.top), (at, bottom));
                 }
-                stubs.start(at, bottom);
-                stubs.to(at, bottom + if tick.label.is_empty() { 3.0 } else { 5.0 });
+                let length = if tick.label.is_empty() { 3.0 } else { 5.0 };
+                stubs.line((at, bottom), (at, bottom + length));
             }
             if !tick.label.is_empty() {
                 canvas.text(middle, bottom + 17.0, "k m", &tick.label);

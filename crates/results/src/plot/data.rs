@@ -55,11 +55,14 @@ pub(super) fn lead(name: &str) -> String {
 
 /// The smallest and largest of the values that an axis can show.
 pub(super) fn span(axis: &Axis, values: impl Iterator<Item = f64>) -> Option<(f64, f64)> {
-    let showable = values.filter(|value| axis.can_show(*value));
-    showable.fold(None, |span, value| match span {
-        None => Some((value, value)),
-        Some((low, high)) => Some((low.min(value), high.max(value))),
-    })
+    ends(values.filter(|value| axis.can_show(*value)))
+}
+
+/// The smallest and largest of these values.
+pub(super) fn ends(mut values: impl Iterator<Item = f64>) -> Option<(f64, f64)> {
+    let first = values.next()?;
+    let wider = |(low, high): (f64, f64), value: f64| (low.min(value), high.max(value));
+    Some(values.fold((first, first), wider))
 }
 
 /// What a series spans on the x axis.

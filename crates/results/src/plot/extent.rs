@@ -7,6 +7,7 @@ use crate::plot::series::{Data, Series};
 use crate::plot::ticks;
 
 /// Ends of the axes, and what had to be summed up to know them.
+#[derive(Clone)]
 pub(super) struct Plan {
     pub x: Axis,
     pub y: Axis,
@@ -23,31 +24,19 @@ pub(super) fn resolve(
 ) -> Option<Plan> {
     let (mut x, mut y) = (x.clone(), y.clone());
     for mark in marks {
-        let (xs, ys) = mark.needs();
-        x.include.extend(xs);
-        y.include.extend(ys);
+        mark.extend(&mut x, &mut y);
     }
-    let merge = |a: Option<(f64, f64)>, b: Option<(f64, f64)>| match (a, b) {
-        (Some(a), Some(b)) => Some((a.0.min(b.0), a.1.max(b.1))),
-        (a, b) => a.or(b),
-    };
-    let all = series.iter();
-    let all_x = all.map(|one| data::span_x(&x, one)).fold(None, merge);
-    let ends_x = x.ends(all_x)?;
-    let all = series.iter();
-    let all_y = all.map(|one| data::span_y(&y, one)).fold(None, merge)?;
-    let fixed = y.low.is_some();
-    let ends_y = y.ends(Some(all_y))?;
-    let ends_y = if fixed {
-        ends_y
-    } else {
-        rounded(&y, ends_y, height)
-    };
-    let ends_x = if x.low.is_some() {
-        ends_x
-    } else {
-        padded(&x, series, ends_x)
-    };
+    let all = series.iter().filter_map(|one| data::span_x(&x, one));
+    let mut ends_x = x.ends(data::ends(all.flat_map(<[f64; 2]>::from)))?;
+    let all = series.iter().filter_map(|one| data::span_y(&y, one));
+    let all_y = data::ends(all.flat_map(<[f64; 2]>::from))?;
+    let mut ends_y = y.ends(Some(all_y))?;
+    if y.low.is_none() {
+        ends_y = rounded(&y, ends_y, height);
+    }
+    if x.low.is_none() {
+        ends_x = padded(&x, series, ends_x);
+    }
     Some(Plan {
         x,
         y,

@@ -26,22 +26,14 @@ pub struct Drawing {
     pub(super) width: f64,
     pub(super) height: f64,
     pub(super) body: String,
-    pub(super) notes: Vec<String>,
-    pub(super) table: Table,
+    /// What the reader has to know about what is not, or not exactly, shown:
+    /// values left out, series thinned.
+    pub notes: Vec<String>,
+    /// The numbers behind the picture, in short.
+    pub table: Table,
 }
 
 impl Drawing {
-    /// What the reader has to know about what is not, or not exactly, shown:
-    /// values left out, series thinned.
-    pub fn notes(&self) -> &[String] {
-        &self.notes
-    }
-
-    /// The numbers behind the picture, in short.
-    pub fn table(&self) -> &Table {
-        &self.table
-    }
-
     /// Appends the picture as an element of an HTML page that has the style.
     pub(super) fn write_inline(&self, out: &mut String) {
         let (w, h) = (self.width, self.height);

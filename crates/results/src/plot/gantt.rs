@@ -15,13 +15,16 @@ use std::collections::BTreeMap;
 
 /// Boxes above this number are drawn as shares of cells.
 const MOST: usize = 1500;
+/// Width of a chart in pixels.
+const WIDTH: f64 = 1000.0;
+
 /// Width and least height of such a cell in pixels.
 const CELL: (f64, f64) = (3.0, 4.0);
 /// Degrees of cover that are told apart.
 const LEVELS: usize = 4;
 
 /// A Gantt chart: boxes from start to end over one or several rows.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 #[must_use]
 pub struct Gantt {
     title: String,
@@ -30,7 +33,6 @@ pub struct Gantt {
     spans: Vec<Span>,
     legend: Vec<(Color, String)>,
     hatched: Option<Color>,
-    width: f64,
 }
 
 #[derive(Clone, Debug)]
@@ -55,10 +57,7 @@ impl Gantt {
             title: title.into(),
             axis,
             rows: rows.into_iter().map(Into::into).collect(),
-            spans: Vec::new(),
-            legend: Vec::new(),
-            hatched: None,
-            width: 1000.0,
+            ..Gantt::default()
         }
     }
 
@@ -71,7 +70,7 @@ impl Gantt {
         (start, end): (f64, f64),
         color: Color,
         label: impl Into<String>,
-    ) -> &mut Self {
+    ) {
         self.spans.push(Span {
             row,
             rows,
@@ -80,7 +79,6 @@ impl Gantt {
             color,
             label: label.into(),
         });
-        self
     }
 
     /// Says what a colour means.
@@ -131,7 +129,7 @@ impl Gantt {
 
 impl Figure for Gantt {
     fn draw(&self) -> Drawing {
-        let (mut canvas, top) = Canvas::titled(&self.title, self.width);
+        let (mut canvas, top) = Canvas::titled(&self.title, WIDTH);
         let all = self.spans.iter();
         let spans: Vec<&Span> = all.filter(|span| self.drawable(span)).collect();
         let names = self.legend.iter().map(|(_, meaning)| meaning.as_str());
@@ -155,11 +153,11 @@ impl Figure for Gantt {
             None => no_data(&mut canvas, top, height),
             Some(ends) => {
                 let left = self.labels(&mut canvas, top, row);
-                let scale = Scale::new(&self.axis, ends, left, self.width - 12.0);
+                let scale = Scale::new(&self.axis, ends, left, WIDTH - 12.0);
                 let axis = (&self.axis, &scale);
                 ticks::below(&mut canvas, axis, ends, (top, bottom));
-                canvas.line("x", (left, bottom), (self.width - 12.0, bottom));
-                let area = [left, top, self.width - 12.0 - left, bottom - top];
+                canvas.line("x", (left, bottom), (WIDTH - 12.0, bottom));
+                let area = [left, top, WIDTH - 12.0 - left, bottom - top];
                 canvas.open_area(area[0], area[1], area[2], area[3]);
                 let inner = Scale::new(&self.axis, ends, 0.0, area[2]);
                 match spans.len() <= MOST {
@@ -196,7 +194,7 @@ impl Gantt {
     /// Names of rows, as many as fit; returns where the boxes begin.
     fn labels(&self, canvas: &mut Canvas, top: f64, row: f64) -> f64 {
         let widest = self.rows.iter().map(|name| text::width(name, 11.0));
-        let left = widest.fold(20.0, f64::max).min(self.width * 0.25) + 10.0;
+        let left = widest.fold(20.0, f64::max).min(WIDTH * 0.25) + 10.0;
         let every = (14.0 / row.max(1e-3)).ceil().max(1.0) as usize;
         for (index, name) in self.rows.iter().enumerate().step_by(every) {
             let y = top + (index as f64 + 0.5) * row + 4.0;
@@ -240,8 +238,7 @@ fn hatch(stripes: &mut Path, [x, y, width, height]: [f64; 4]) {
     while at < x + width + y + height {
         let low = (at - y - height).max(x);
         let high = (at - y).min(x + width);
-        stripes.start(low, at - low);
-        stripes.to(high, at - high);
+        stripes.line((low, at - low), (high, at - high));
         at += APART;
     }
 }

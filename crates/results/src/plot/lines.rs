@@ -50,8 +50,7 @@ pub(super) fn line(canvas: &mut Canvas, class: &str, points: &[Option<(f64, f64)
         }
         // A point alone would be a line of no length, which is not drawn.
         if let ([Some((x, y))], true) = (run, shape == Shape::Straight) {
-            path.start(x - 2.0, *y);
-            path.to(x + 2.0, *y);
+            path.line((x - 2.0, *y), (x + 2.0, *y));
         }
     }
     canvas.path(class, &path);

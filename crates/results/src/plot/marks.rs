@@ -38,45 +38,30 @@ pub(super) fn draw(
     look: Look,
 ) -> Vec<String> {
     let mut left_out = LeftOut::default();
-    let mut notes = Vec::new();
     let dash = dash_class(series, look);
     let name = &series.name;
-    match &series.data {
-        Data::Line(points) => {
-            let placed = points.iter().map(|p| frame.place(&mut left_out, p.0, p.1));
-            let (kept, thinned) = thin(placed, frame.width, points.len());
-            line(canvas, &line_class(dash, thinned), &kept, Shape::Straight);
-            notes.extend(thinned.then(|| thinned_note(name, points.len())));
-        }
-        Data::Step {
-            points,
-            until,
-            filled,
-        } => {
+    let note = match &series.data {
+        Data::Line(points) | Data::Step { points, .. } => {
             let placed = points.iter().map(|p| frame.place(&mut left_out, p.0, p.1));
             let (mut kept, thinned) = thin(placed, frame.width, points.len());
-            extend(&mut kept, until.and_then(|x| frame.x.at(x)));
-            if *filled {
-                area(canvas, "a", &kept, frame.ground());
+            let mut shape = Shape::Straight;
+            if let Data::Step { until, filled, .. } = &series.data {
+                shape = Shape::Stepped;
+                extend(&mut kept, until.and_then(|x| frame.x.at(x)));
+                if *filled {
+                    area(canvas, "a", &kept, frame.ground());
+                }
             }
-            line(canvas, &line_class(dash, thinned), &kept, Shape::Stepped);
-            notes.extend(thinned.then(|| thinned_note(name, points.len())));
+            line(canvas, &line_class(dash, thinned), &kept, shape);
+            thinned.then(|| thinned_note(name, points.len()))
         }
-        Data::Scatter(points) => {
-            notes.extend(scatter(canvas, frame, points, look, name, &mut left_out))
-        }
-        Data::Bars(heights) => notes.extend(bars(canvas, frame, heights, bar, name, &mut left_out)),
-        Data::Bins { edges, heights } => {
-            notes.extend(bins(canvas, frame, edges, heights, name, &mut left_out))
-        }
-        Data::Cdf(cdf) => {
-            let class = line_class(dash, false);
-            notes.extend(distribution(canvas, frame, cdf, &class, name));
-        }
-    }
+        Data::Scatter(points) => scatter(canvas, frame, points, look, name, &mut left_out),
+        Data::Bars(heights) => bars(canvas, frame, heights, bar, name, &mut left_out),
+        Data::Bins { edges, heights } => bins(canvas, frame, edges, heights, name, &mut left_out),
+        Data::Cdf(cdf) => distribution(canvas, frame, cdf, &line_class(dash, false), name),
+    };
     intervals(canvas, frame, series);
-    notes.extend(left_out.note(name));
-    notes
+    note.into_iter().chain(left_out.note(name)).collect()
 }
 
 /// Upright lines with a short one at each end.
@@ -87,11 +72,9 @@ fn intervals(canvas: &mut Canvas, frame: &Frame, series: &Series) {
         let (Some(x), [Some(low), Some(high)]) = (frame.x.at(*x), ends) else {
             continue;
         };
-        path.start(x, low);
-        path.to(x, high);
+        path.line((x, low), (x, high));
         for end in [low, high] {
-            path.start(x - 3.0, end);
-            path.to(x + 3.0, end);
+            path.line((x - 3.0, end), (x + 3.0, end));
         }
     }
     canvas.path("l", &path);
@@ -166,8 +149,7 @@ fn scatter(
     let mut paths: Vec<Path> = (0..LEVELS).map(|_| Path::default()).collect();
     density.runs(LEVELS, |x, y, width, level| {
         if let Some(path) = paths.get_mut(level - 1) {
-            path.start(x, y);
-            path.to(x + width, y);
+            path.line((x, y), (x + width, y));
         }
     });
     for (path, opacity) in paths.iter().zip([".2", ".34", ".48", ".64", ".82", "1"]) {

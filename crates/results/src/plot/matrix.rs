@@ -3,7 +3,7 @@
 use crate::plot::axis::Unit;
 use crate::plot::canvas::Canvas;
 use crate::plot::chart::{legend, no_data};
-use crate::plot::data::{more, or};
+use crate::plot::data::{ends, more, or};
 use crate::plot::figure::{Drawing, Figure};
 use crate::plot::format;
 use crate::plot::style::Color;
@@ -144,11 +144,9 @@ impl Cells {
             let all = self.values.iter().flatten().copied();
             all.filter(|value| value.is_finite())
         };
-        let least = finite().fold(f64::INFINITY, f64::min);
-        let greatest = finite().fold(f64::NEG_INFINITY, f64::max);
-        if least > greatest {
+        let Some((least, greatest)) = ends(finite()) else {
             return Vec::new();
-        }
+        };
         let whole = finite().all(|value| value.fract() == 0.0);
         let steps = match (least < greatest, whole) {
             (false, _) => 0.0,
@@ -267,9 +265,19 @@ impl Matrix {
         let most = cells.most();
         for (row, line) in cells.values.iter().enumerate() {
             for (column, value) in line.iter().enumerate() {
-                let at = (left + column as f64 * width, top + row as f64 * height);
-                let names = (cells.rows[row].as_str(), cells.columns[column].as_str());
-                self.cell(canvas, *value, most, [at.0, at.1, width, height], names);
+                if !value.is_finite() {
+                    continue;
+                }
+                let (x, y) = (left + column as f64 * width, top + row as f64 * height);
+                let (color, fill) = shade(*value, most);
+                let shown = format::number(*value);
+                let title = format!("{}, {}: {shown}", cells.rows[row], cells.columns[column]);
+                let class = format!("f s {color}");
+                canvas.rect(&class, &fill, [x, y, width, height], &title);
+                if text::width(&shown, 11.0) <= width - 4.0 && height >= 14.0 {
+                    let class = if *value == 0.0 { "k m" } else { "v m" };
+                    canvas.text(x + width / 2.0, y + height / 2.0 + 4.0, class, &shown);
+                }
             }
         }
         top + cells.rows.len() as f64 * height + 8.0
@@ -320,29 +328,6 @@ impl Matrix {
             } else if room >= text::width(name, 11.0).min(60.0) {
                 canvas.fitted_text((x, y), "k", name, room);
             }
-        }
-    }
-
-    fn cell(
-        &self,
-        canvas: &mut Canvas,
-        value: f64,
-        most: f64,
-        area: [f64; 4],
-        names: (&str, &str),
-    ) {
-        let [x, y, width, height] = area;
-        if !value.is_finite() {
-            return;
-        }
-        let (color, fill) = shade(value, most);
-        let shown = format::number(value);
-        let title = format!("{}, {}: {shown}", names.0, names.1);
-        let class = format!("f s {color}");
-        canvas.rect(&class, &fill, [x, y, width, height], &title);
-        if text::width(&shown, 11.0) <= width - 4.0 && height >= 14.0 {
-            let class = if value == 0.0 { "k m" } else { "v m" };
-            canvas.text(x + width / 2.0, y + height / 2.0 + 4.0, class, &shown);
         }
     }
 }

@@ -49,37 +49,33 @@ impl Page {
 
     /// Begins a section. Its address is its heading in lower case with dashes;
     /// sections are listed at the top where there are three or more.
-    pub fn heading(&mut self, text: &str) -> &mut Self {
+    pub fn heading(&mut self, text: &str) {
         let id = self.heading_at(2, text);
         self.sections.push((id, text.to_owned()));
-        self
     }
 
     /// Begins a part of a section.
-    pub fn subheading(&mut self, text: &str) -> &mut Self {
+    pub fn subheading(&mut self, text: &str) {
         self.heading_at(3, text);
-        self
     }
 
     /// Adds a paragraph.
-    pub fn paragraph(&mut self, text: &str) -> &mut Self {
+    pub fn paragraph(&mut self, text: &str) {
         self.element("p", text);
-        self
     }
 
     /// Adds a list of points.
-    pub fn list<T: AsRef<str>>(&mut self, items: impl IntoIterator<Item = T>) -> &mut Self {
+    pub fn list<T: AsRef<str>>(&mut self, items: impl IntoIterator<Item = T>) {
         let mut items = items.into_iter().peekable();
         if items.peek().is_some() {
             self.body.push_str("<ul>\n");
             items.for_each(|item| self.element("li", item.as_ref()));
             self.body.push_str("</ul>\n");
         }
-        self
     }
 
     /// Adds the answer of the page, with a word for its colour.
-    pub fn verdict(&mut self, verdict: Verdict, text: &str) -> &mut Self {
+    pub fn verdict(&mut self, verdict: Verdict, text: &str) {
         let word = match verdict {
             Verdict::Pass => "\u{2713} Pass",
             Verdict::Fail => "\u{2717} Fail",
@@ -90,7 +86,7 @@ impl Page {
     }
 
     /// As [`Page::verdict`], in a word of its own.
-    pub fn badge(&mut self, verdict: Verdict, word: &str, text: &str) -> &mut Self {
+    pub fn badge(&mut self, verdict: Verdict, word: &str, text: &str) {
         let class = match verdict {
             Verdict::Pass => " vp",
             Verdict::Fail => " vf",
@@ -100,14 +96,10 @@ impl Page {
         let _ = write!(self.body, "<p class=\"verdict{class}\"><b>{word}</b>");
         escape_into(&mut self.body, text);
         self.body.push_str("</p>\n");
-        self
     }
 
     /// Adds names and what they are.
-    pub fn facts<K: AsRef<str>, V: AsRef<str>>(
-        &mut self,
-        facts: impl IntoIterator<Item = (K, V)>,
-    ) -> &mut Self {
+    pub fn facts<K: AsRef<str>, V: AsRef<str>>(&mut self, facts: impl IntoIterator<Item = (K, V)>) {
         let mut facts = facts.into_iter().peekable();
         if facts.peek().is_some() {
             self.body.push_str("<dl>\n");
@@ -117,45 +109,42 @@ impl Page {
             }
             self.body.push_str("</dl>\n");
         }
-        self
     }
 
     /// Adds a table.
-    pub fn table(&mut self, table: &Table) -> &mut Self {
+    pub fn table(&mut self, table: &Table) {
         self.tables += 1;
         let name = format!("Table {}", self.tables);
         table.write_html(&mut self.body, &name, true);
-        self
     }
 
     /// Adds a table that is opened by a click on `summary`.
-    pub fn folded_table(&mut self, summary: &str, table: &Table) -> &mut Self {
+    pub fn folded_table(&mut self, summary: &str, table: &Table) {
         self.folded(summary, |page| page.table(table))
     }
 
     /// Adds a block in a fixed-width face: a command, a file.
-    pub fn code(&mut self, text: &str) -> &mut Self {
+    pub fn code(&mut self, text: &str) {
         self.body.push_str("<pre tabindex=\"0\"><code>");
         escape_into(&mut self.body, text.trim_end());
         self.body.push_str("</code></pre>\n");
-        self
     }
 
     /// Adds such a block that is opened by a click on `summary`.
-    pub fn folded_code(&mut self, summary: &str, text: &str) -> &mut Self {
+    pub fn folded_code(&mut self, summary: &str, text: &str) {
         self.folded(summary, |page| page.code(text))
     }
 
-    fn folded(&mut self, summary: &str, inner: impl Fn(&mut Self) -> &mut Self) -> &mut Self {
+    fn folded(&mut self, summary: &str, inner: impl Fn(&mut Self)) {
         self.body.push_str("<details><summary>");
         escape_into(&mut self.body, summary);
         self.body.push_str("</summary>\n");
-        inner(self).body.push_str("</details>\n");
-        self
+        inner(self);
+        self.body.push_str("</details>\n");
     }
 
     /// Adds a picture with a caption, its notes, and the numbers behind it.
-    pub fn figure(&mut self, figure: &dyn Figure, caption: &str) -> &mut Self {
+    pub fn figure(&mut self, figure: &dyn Figure, caption: &str) {
         self.figures += 1;
         let drawing = figure.draw();
         self.body.push_str(
@@ -168,50 +157,44 @@ impl Page {
         self.body.push_str("</div>\n<figcaption>");
         let _ = write!(self.body, "Figure {}. ", self.figures);
         escape_into(&mut self.body, caption);
-        for note in drawing.notes() {
+        for note in &drawing.notes {
             self.body.push(' ');
             escape_into(&mut self.body, note);
         }
         self.body.push_str("</figcaption>\n");
-        if !drawing.table().is_empty() {
+        if !drawing.table.is_empty() {
             self.body.push_str("<details><summary>Numbers</summary>\n");
             let name = format!("Numbers of figure {}", self.figures);
-            drawing.table().write_html(&mut self.body, &name, false);
+            drawing.table.write_html(&mut self.body, &name, false);
             self.body.push_str("</details>\n");
         }
         self.body.push_str("</figure>\n");
-        self
     }
 
     /// Adds two pictures side by side (one below the other where the page is
     /// narrow), each with its caption. Draw them half as wide.
-    pub fn pair(&mut self, left: (&dyn Figure, &str), right: (&dyn Figure, &str)) -> &mut Self {
+    pub fn pair(&mut self, left: (&dyn Figure, &str), right: (&dyn Figure, &str)) {
         self.grid([left, right])
     }
 
     /// Adds pictures in two columns, each with this caption.
-    pub fn figures<F: Figure>(&mut self, figures: &[F], caption: &str) -> &mut Self {
+    pub fn figures<F: Figure>(&mut self, figures: &[F], caption: &str) {
         let figures = figures.iter().map(|figure| figure as &dyn Figure);
         self.grid(figures.map(|figure| (figure, caption)))
     }
 
     /// Adds pictures in two columns, each with its caption.
-    pub fn grid<'a>(
-        &mut self,
-        figures: impl IntoIterator<Item = (&'a dyn Figure, &'a str)>,
-    ) -> &mut Self {
+    pub fn grid<'a>(&mut self, figures: impl IntoIterator<Item = (&'a dyn Figure, &'a str)>) {
         self.body.push_str("<div class=\"grid\">\n");
         for (figure, caption) in figures {
             self.figure(figure, caption);
         }
         self.body.push_str("</div>\n");
-        self
     }
 
     /// What stands at the foot of the page.
-    pub fn footer(&mut self, text: &str) -> &mut Self {
+    pub fn footer(&mut self, text: &str) {
         self.footer = text.to_owned();
-        self
     }
 
     /// The whole page.
@@ -294,10 +277,10 @@ mod tests {
     #[test]
     fn sections_have_addresses_of_their_own() {
         let mut page = Page::new("t");
-        page.heading("Run times")
-            .heading("Run times")
-            .heading("%")
-            .subheading("4 x");
+        for heading in ["Run times", "Run times", "%"] {
+            page.heading(heading);
+        }
+        page.subheading("4 x");
         let html = page.to_html();
         for id in ["run-times", "run-times-2", "section", "section-4-x"] {
             assert!(html.contains(&format!("id=\"{id}\"")), "{id}");

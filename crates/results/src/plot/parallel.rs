@@ -3,6 +3,7 @@
 use crate::plot::axis::Unit;
 use crate::plot::canvas::{Canvas, Path};
 use crate::plot::chart::no_data;
+use crate::plot::data::ends;
 use crate::plot::figure::{Drawing, Figure};
 use crate::plot::style::Color;
 use crate::plot::table::{Cell, Table};
@@ -12,7 +13,7 @@ const MOST: usize = 5000;
 const HEIGHT: f64 = 340.0;
 
 /// An upright axis for each direction, and a line through all of them for each case.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 #[must_use]
 pub struct Parallel {
     title: String,
@@ -33,8 +34,7 @@ impl Parallel {
     pub fn new(title: impl Into<String>) -> Self {
         Parallel {
             title: title.into(),
-            axes: Vec::new(),
-            groups: Vec::new(),
+            ..Parallel::default()
         }
     }
 
@@ -62,11 +62,7 @@ impl Parallel {
     fn span(&self, axis: usize) -> Option<(f64, f64)> {
         let cases = self.groups.iter().flat_map(|(_, cases)| cases);
         let values = cases.filter_map(|case| case.get(axis).copied());
-        let values = values.filter(|value| value.is_finite());
-        values.fold(None, |span, value| match span {
-            None => Some((value, value)),
-            Some((low, high)) => Some((f64::min(low, value), f64::max(high, value))),
-        })
+        ends(values.filter(|value| value.is_finite()))
     }
 }
 

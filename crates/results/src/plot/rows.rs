@@ -18,7 +18,7 @@ const ROW: f64 = 24.0;
 
 /// A forest plot: a row per comparison with low end, estimate and high end on
 /// one axis, the numbers beside it, and a line where there is no difference.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 #[must_use]
 pub struct Rows {
     title: String,
@@ -44,8 +44,7 @@ impl Rows {
             title: title.into(),
             axis,
             width: 1000.0,
-            reference: None,
-            rows: Vec::new(),
+            ..Rows::default()
         }
     }
 
@@ -116,10 +115,8 @@ impl Rows {
 impl Row {
     /// The numbers of a row, as text.
     fn spelled(&self, unit: &Unit) -> String {
-        let Row {
-            low, value, high, ..
-        } = *self;
-        let value = unit.show(value);
+        let (low, high) = (self.low, self.high);
+        let value = unit.show(self.value);
         match self.value.is_finite() && low.is_finite() && high.is_finite() {
             true => format!("{value} [{}, {}]", unit.show(low), unit.show(high)),
             false => value,
@@ -190,14 +187,10 @@ fn interval(canvas: &mut Canvas, scale: &Scale, [low, value, high]: [f64; 3], y:
     let mut cut = 0;
     if let (Some(a), Some(b)) = (scale.clamped(low), scale.clamped(high)) {
         let mut path = Path::default();
-        path.start(a, y);
-        path.to(b, y);
+        path.line((a, y), (b, y));
         for (end, at, inwards) in [(low, a, 5.0), (high, b, -5.0)] {
             match scale.inside(end) {
-                Some(_) => {
-                    path.start(at, y - 4.0);
-                    path.to(at, y + 4.0);
-                }
+                Some(_) => path.line((at, y - 4.0), (at, y + 4.0)),
                 None => {
                     cut = 1;
                     path.start(at + inwards, y - 5.0);

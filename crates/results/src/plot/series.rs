@@ -73,13 +73,9 @@ impl Cdf {
             // Equal values are summed up: their order does not matter.
             values.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
         }
-        Cdf::of_ascending(values.into_iter(), left_out)
-    }
-
-    fn of_ascending(values: impl Iterator<Item = (f64, u64)>, left_out: u64) -> Self {
         let mut steps: Vec<(f64, u64)> = Vec::new();
         let mut total: u64 = 0;
-        for (value, count) in values.filter(|(_, count)| *count > 0) {
+        for (value, count) in values.into_iter().filter(|(_, count)| *count > 0) {
             total = total.saturating_add(count);
             match steps.last_mut() {
                 Some(last) if last.0 == value => last.1 = total,

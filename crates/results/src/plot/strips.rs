@@ -11,6 +11,9 @@ use crate::plot::style::Color;
 use crate::plot::table::{Cell, Table};
 use crate::plot::text;
 
+/// Width of a picture in pixels.
+const WIDTH: f64 = 1000.0;
+
 /// Height of a row in pixels.
 const ROW: f64 = 26.0;
 
@@ -23,7 +26,6 @@ const ROW: f64 = 26.0;
 #[must_use]
 pub struct Strips {
     title: String,
-    width: f64,
     rows: Vec<Strip>,
 }
 
@@ -75,7 +77,6 @@ impl Strips {
     pub fn new(title: impl Into<String>) -> Self {
         Strips {
             title: title.into(),
-            width: 1000.0,
             rows: Vec::new(),
         }
     }
@@ -130,7 +131,7 @@ impl Strips {
         let labels = widest(&|row| row.label.clone(), 12.0).min(320.0);
         let values = widest(&|row| format!("\u{2713} {}", value_text(row)), 12.0).min(160.0);
         let envelopes = widest(&envelope_text, 11.0).min(220.0);
-        let right = self.width - 2.0 - envelopes;
+        let right = WIDTH - 2.0 - envelopes;
         (labels + 16.0, right - 16.0 - values, right)
     }
 }
@@ -153,7 +154,7 @@ fn envelope_text(row: &Strip) -> String {
 
 impl Figure for Strips {
     fn draw(&self) -> Drawing {
-        let (mut canvas, top) = Canvas::titled(&self.title, self.width);
+        let (mut canvas, top) = Canvas::titled(&self.title, WIDTH);
         let count = self.rows.len().min(MOST);
         let top = top + 22.0;
         let height = (top + ROW * count as f64 + 8.0).max(120.0);
@@ -165,7 +166,7 @@ impl Figure for Strips {
             header(&mut canvas, strip, right, top - 8.0);
             for (index, row) in self.rows.iter().take(MOST).enumerate() {
                 let y = top + ROW * (index as f64 + 0.5);
-                self.strip(&mut canvas, row, strip, (end, right), y);
+                draw_strip(&mut canvas, row, strip, (end, right), y);
             }
         }
         let rows = self.rows.iter();
@@ -189,62 +190,55 @@ fn header(canvas: &mut Canvas, strip: (f64, f64), right: f64, y: f64) {
     canvas.text(right, y, "k", "envelope");
 }
 
-impl Strips {
-    fn strip(
-        &self,
-        canvas: &mut Canvas,
-        row: &Strip,
-        strip: (f64, f64),
-        (end, right): (f64, f64),
-        y: f64,
-    ) {
-        canvas.fitted_text((2.0, y + 4.0), "", &row.label, strip.0 - 14.0);
-        canvas.line("g", (strip.0, y), (strip.1, y));
-        let third = (strip.1 - strip.0) / 3.0;
-        let open = (row.low == f64::NEG_INFINITY, row.high == f64::INFINITY);
-        let from = if open.0 { strip.0 } else { strip.0 + third };
-        let to = if open.1 { strip.1 } else { strip.1 - third };
-        let band = [from, y - 7.0, to - from, 14.0];
-        canvas.open(Color::Muted);
-        canvas.rect("a", "", band, "");
-        canvas.close();
-        canvas.open(row.color());
-        if let Some(place) = row.place() {
-            let middle = (strip.0 + strip.1) / 2.0;
-            let at = middle + place * third / 2.0;
-            let title = format!(
-                "{}: {} ({})",
-                row.label,
-                value_text(row),
-                envelope_text(row)
-            );
-            if at > strip.1 - 6.0 || at < strip.0 + 6.0 {
-                arrow(
-                    canvas,
-                    at.clamp(strip.0, strip.1),
-                    place.signum(),
-                    y,
-                    &title,
-                );
-            } else {
-                canvas.disc("f", (at, y), 5.0, &title);
-            }
-        }
-        canvas.close();
-        let (class, mark) = match row.passed {
-            Some(true) => ("cg e", "\u{2713} "),
-            Some(false) => ("cb e", "\u{2717} "),
-            None => ("h e", ""),
-        };
-        let value = format!("{mark}{}", value_text(row));
-        canvas.fitted_text((right - 16.0, y + 4.0), class, &value, right - end - 4.0);
-        canvas.fitted_text(
-            (right, y + 4.0),
-            "k",
-            &envelope_text(row),
-            self.width - right,
+/// A row of the picture.
+fn draw_strip(
+    canvas: &mut Canvas,
+    row: &Strip,
+    strip: (f64, f64),
+    (end, right): (f64, f64),
+    y: f64,
+) {
+    canvas.fitted_text((2.0, y + 4.0), "", &row.label, strip.0 - 14.0);
+    canvas.line("g", (strip.0, y), (strip.1, y));
+    let third = (strip.1 - strip.0) / 3.0;
+    let open = (row.low == f64::NEG_INFINITY, row.high == f64::INFINITY);
+    let from = if open.0 { strip.0 } else { strip.0 + third };
+    let to = if open.1 { strip.1 } else { strip.1 - third };
+    let band = [from, y - 7.0, to - from, 14.0];
+    canvas.open(Color::Muted);
+    canvas.rect("a", "", band, "");
+    canvas.close();
+    canvas.open(row.color());
+    if let Some(place) = row.place() {
+        let middle = (strip.0 + strip.1) / 2.0;
+        let at = middle + place * third / 2.0;
+        let title = format!(
+            "{}: {} ({})",
+            row.label,
+            value_text(row),
+            envelope_text(row)
         );
+        if at > strip.1 - 6.0 || at < strip.0 + 6.0 {
+            arrow(
+                canvas,
+                at.clamp(strip.0, strip.1),
+                place.signum(),
+                y,
+                &title,
+            );
+        } else {
+            canvas.disc((at, y), &title);
+        }
     }
+    canvas.close();
+    let (class, mark) = match row.passed {
+        Some(true) => ("cg e", "\u{2713} "),
+        Some(false) => ("cb e", "\u{2717} "),
+        None => ("h e", ""),
+    };
+    let value = format!("{mark}{}", value_text(row));
+    canvas.fitted_text((right - 16.0, y + 4.0), class, &value, right - end - 4.0);
+    canvas.fitted_text((right, y + 4.0), "k", &envelope_text(row), WIDTH - right);
 }
 
 /// A triangle that points out of the strip: the value lies further out.

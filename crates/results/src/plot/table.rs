@@ -24,7 +24,8 @@ impl Cell {
         Cell::shown(value, format::percent)
     }
 
-    fn shown(value: f64, how: impl Fn(f64) -> String) -> Self {
+    /// A number as `how` shows it, if it is one.
+    pub(crate) fn shown(value: f64, how: impl Fn(f64) -> String) -> Self {
         match value.is_finite() {
             true => Cell::Number(how(value)),
             false => Cell::Missing,

@@ -299,15 +299,14 @@ pub(super) fn below(
     let bounds = (2.0, canvas.width - 2.0);
     for (tick, middle) in horizontal(axis, ends, scale, bounds) {
         if let (Some(at), false) = (scale.inside(tick.value), tick.label.is_empty()) {
-            lines.start(at, top);
-            lines.to(at, bottom + 4.0);
+            lines.line((at, top), (at, bottom + 4.0));
             canvas.text(middle, bottom + 17.0, "k m", &tick.label);
         }
     }
     canvas.path("g", &lines);
     let title = axis.title();
     if !title.is_empty() {
-        let (from, to) = scale.pixels();
+        let (from, to) = (scale.from, scale.to);
         let middle = ((from + to) / 2.0, bottom + 36.0);
         canvas.fitted_text(middle, "h m", &title, to - from);
     }

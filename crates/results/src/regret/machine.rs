@@ -14,7 +14,8 @@ const MOST_QUEUED: usize = 200;
 #[derive(Debug)]
 pub(super) struct Machine {
     processors: u32,
-    rule: Rule,
+    /// Who may pass whom.
+    discipline: DisciplineKind,
     free: u32,
     /// Processors by when they are given back, and a number that tells jobs
     /// apart.
@@ -23,38 +24,11 @@ pub(super) struct Machine {
     queue: BTreeMap<u64, Work>,
 }
 
-/// Who may pass whom.
-#[derive(Clone, Copy, Debug)]
-enum Rule {
-    /// Nobody anybody.
-    InOrder,
-    /// The shorter anybody longer, and nobody else.
-    ShortestFirst,
-    /// Whoever fits everybody.
-    FirstFit,
-    /// Whoever fits, if the first that waits starts no later for it.
-    HeadKept,
-    /// Whoever fits, if nobody who came before starts later for it.
-    AllKept,
-}
-
-impl From<DisciplineKind> for Rule {
-    fn from(discipline: DisciplineKind) -> Self {
-        match discipline {
-            DisciplineKind::Fcfs => Rule::InOrder,
-            DisciplineKind::ShortestJobFirst => Rule::ShortestFirst,
-            DisciplineKind::FirstInFirstFit => Rule::FirstFit,
-            DisciplineKind::EasyBackfill => Rule::HeadKept,
-            DisciplineKind::ConservativeBackfill | DisciplineKind::SlurmBackfill => Rule::AllKept,
-        }
-    }
-}
-
 impl Machine {
     pub(super) fn new(processors: u32, discipline: DisciplineKind) -> Self {
         Machine {
             processors,
-            rule: discipline.into(),
+            discipline,
             free: processors,
             running: BTreeMap::new(),
             queue: BTreeMap::new(),
@@ -98,15 +72,22 @@ impl Machine {
         let one_by_one = self.before(length).take(MOST_QUEUED);
         let one_by_one = one_by_one.filter(|(wanted, _)| *wanted <= self.processors);
         let mut queue: Vec<Work> = one_by_one.chain([(processors, length)]).collect();
-        let start = match self.rule {
-            Rule::InOrder => future.in_order(queue),
-            Rule::ShortestFirst => {
+        let start = match self.discipline {
+            // Nobody passes anybody.
+            DisciplineKind::Fcfs => future.in_order(queue),
+            // The shorter passes anybody longer, and nobody else.
+            DisciplineKind::ShortestJobFirst => {
                 queue.sort_by_key(|(_, length)| *length);
                 future.in_order(queue)
             }
-            Rule::FirstFit => future.passing(queue, false),
-            Rule::HeadKept => future.passing(queue, true),
-            Rule::AllKept => future.planned(queue),
+            // Whoever fits passes everybody.
+            DisciplineKind::FirstInFirstFit => future.passing(queue, false),
+            // Whoever fits, if the first that waits starts no later for it.
+            DisciplineKind::EasyBackfill => future.passing(queue, true),
+            // Whoever fits, if nobody who came before starts later for it.
+            DisciplineKind::ConservativeBackfill | DisciplineKind::SlurmBackfill => {
+                future.planned(queue)
+            }
         }?;
         Some(match start > now {
             true => start + self.behind(length),
@@ -116,7 +97,7 @@ impl Machine {
 
     /// Who waits, but those that a job of this length passes whatever they want.
     fn before(&self, length: u64) -> impl Iterator<Item = Work> {
-        let all = !matches!(self.rule, Rule::ShortestFirst);
+        let all = !matches!(self.discipline, DisciplineKind::ShortestJobFirst);
         let queue = self.queue.values().copied();
         queue.filter(move |(_, other)| all || *other <= length)
     }
@@ -125,15 +106,11 @@ impl Machine {
     fn behind(&self, length: u64) -> SimDuration {
         let work = self.before(length).skip(MOST_QUEUED);
         let work: u128 = work
-            .map(|(processors, length)| work_of(processors, length))
+            .map(|(processors, length)| u128::from(processors) * u128::from(length))
             .sum();
         let nanos = work / u128::from(self.processors.max(1));
         SimDuration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
     }
-}
-
-fn work_of(processors: u32, length: u64) -> u128 {
-    u128::from(processors) * u128::from(length)
 }
 
 /// Processors and nanoseconds.
@@ -380,7 +357,7 @@ mod tests {
         }
         assert_eq!(machine.start_of(s(0), 1, S), Some(s(3_000)));
         // None of it is before a shorter job.
-        machine.rule = ShortestJobFirst.into();
+        machine.discipline = ShortestJobFirst;
         assert_eq!(machine.start_of(s(0), 1, S), Some(s(3_000)));
         assert_eq!(machine.start_of(s(0), 1, S - 1), Some(s(0)));
     }

@@ -94,10 +94,7 @@ fn chart(
     (delay, share): (Axis, Axis),
 ) -> Chart {
     let chart = Chart::new(title).quiet().half().x(delay).y(share);
-    let chart = match material.columns.len() > MOST_TOGETHER {
-        true => chart.apart(),
-        false => chart,
-    };
+    let chart = chart.apart(material.columns.len() > MOST_TOGETHER);
     let columns = material.columns.iter().zip(counted);
     columns.fold(chart, |chart, (column, counted)| {
         chart.series(Series::cdf_counts(&column.name, counted.iter().copied()))

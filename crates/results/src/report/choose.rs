@@ -18,39 +18,19 @@ pub(super) struct Chosen {
     pub(super) why: String,
 }
 
-/// Differences of a policy to the baseline, replication by replication, with
+/// Differences of a policy to another one, replication by replication, with
 /// their keys; `None` where a figure is undefined.
 pub(super) fn differences(
-    comparison: &Comparison,
-    policy: &str,
-    figure: Figure,
-) -> Vec<(String, Option<f64>)> {
-    between(comparison, &comparison.baseline, policy, figure)
-}
-
-/// The same to any other policy.
-fn between(
     comparison: &Comparison,
     against: &str,
     policy: &str,
     figure: Figure,
 ) -> Vec<(String, Option<f64>)> {
-    let value = |run: &crate::compare::RunDoc| {
-        let metric = run.metrics.get(figure.metric())?;
-        metric.statistic(figure.statistic())
-    };
-    let of = |name: &str| {
-        let own = comparison.runs.iter().filter(|run| run.policy == name);
-        own.map(|run| (run.replication.clone(), value(run)))
-            .collect::<Vec<_>>()
-    };
-    let pairs = of(against).into_iter().zip(of(policy));
-    pairs
-        .map(|((key, base), (_, own))| {
-            let both = base.zip(own);
-            (key, both.map(|(base, own)| stats::difference(base, own)))
-        })
-        .collect()
+    let pairs = comparison.both(against, policy, figure).map(|(key, both)| {
+        let difference = both.map(|(base, own)| stats::difference(base, own));
+        (key.to_owned(), difference)
+    });
+    pairs.collect()
 }
 
 pub(super) fn choose(material: &Material, wanted: Option<&str>) -> Result<Chosen> {
@@ -81,36 +61,40 @@ pub(super) fn choose(material: &Material, wanted: Option<&str>) -> Result<Chosen
         return Ok(at(0, String::new()));
     }
     let all = keys.len();
-    let first = || {
-        let key = key_words(keys.first().copied().unwrap_or_default());
-        at(0, format!("Shown in detail: {key}, the first of {all}."))
-    };
-    let Some(comparison) = &material.comparison else {
-        return Ok(first());
-    };
-    let (Some(&figure), Some(policy)) = (comparison.primary.first(), &comparison.verdict.policy)
-    else {
-        return Ok(first());
-    };
+    let words_of = |index: usize| key_words(keys.get(index).copied().unwrap_or_default());
+    Ok(match disagreeing(material) {
+        Some((index, told)) => {
+            let key = words_of(index);
+            let why = format!("Shown in detail: {key}, the one of {all} that {told}");
+            at(index, why)
+        }
+        None => {
+            let key = words_of(0);
+            at(0, format!("Shown in detail: {key}, the first of {all}."))
+        }
+    })
+}
+
+/// The replication that disagrees most with the verdict, and that it does.
+fn disagreeing(material: &Material) -> Option<(usize, String)> {
+    let comparison = material.comparison.as_ref()?;
+    let figure = *comparison.primary.first()?;
+    let policy = comparison.verdict.policy.as_ref()?;
     let mean = comparison.verdict.difference.unwrap_or_default();
     let against = &comparison.verdict.baseline;
-    let found = between(comparison, against, policy, figure);
+    let found = differences(comparison, against, policy, figure);
     let disagree = found.iter().enumerate().filter_map(|(index, (_, value))| {
         let value = (*value)?;
         (value * mean < 0.0).then_some((index, value))
     });
-    let most = disagree.max_by(|a, b| a.1.abs().total_cmp(&b.1.abs()));
-    let Some((index, value)) = most else {
-        return Ok(first());
-    };
+    let (index, value) = disagree.max_by(|a, b| a.1.abs().total_cmp(&b.1.abs()))?;
     let unit = unit(figure);
-    let why = format!(
-        "Shown in detail: {}, the one of {all} that disagrees most with the verdict: the {} of \
-         {policy} differs from that of {against} by {}{unit} here, and by {}{unit} on average.",
-        key_words(keys.get(index).copied().unwrap_or_default()),
+    let told = format!(
+        "disagrees most with the verdict: the {} of {policy} differs from that of {against} by \
+         {}{unit} here, and by {}{unit} on average.",
         words::figure(figure),
         signed(value),
         signed(mean),
     );
-    Ok(at(index, why))
+    Some((index, told))
 }

@@ -86,10 +86,8 @@ fn of_run(run: &FoundRun) -> Result<(Vec<f64>, Forwarding), RunDirError> {
     let jobs = run.columns.f64s("delay_s")?.into_iter().zip(&run.completed);
     let delays = jobs.filter(|(delay, completed)| **completed && !delay.is_nan());
     let delays = delays.map(|(delay, _)| delay).collect();
-    let (origin, exec) = (
-        run.columns.codes("origin_domain")?,
-        run.columns.codes("exec_domain")?,
-    );
+    let origin = run.columns.codes("origin_domain")?;
+    let exec = run.columns.codes("exec_domain")?;
     let all = vec![true; run.columns.rows()];
     Ok((delays, figures::forwarding(&all, &origin, &exec)))
 }

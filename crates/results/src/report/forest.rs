@@ -172,7 +172,7 @@ fn axis(figure: Figure) -> Axis {
 }
 
 fn forest(comparison: &Comparison, policy: &Policy, figure: Figure, half: bool) -> Rows {
-    let mut found = differences(comparison, &policy.name, figure);
+    let mut found = differences(comparison, &comparison.baseline, &policy.name, figure);
     let last = |value: Option<f64>| value.unwrap_or(f64::INFINITY);
     found.sort_by(|a, b| last(a.1).total_cmp(&last(b.1)));
     let mut rows =
@@ -199,7 +199,7 @@ fn forest(comparison: &Comparison, policy: &Policy, figure: Figure, half: bool) 
 }
 
 fn bars(comparison: &Comparison, policy: &Policy, figure: Figure) -> Chart {
-    let found = differences(comparison, &policy.name, figure);
+    let found = differences(comparison, &comparison.baseline, &policy.name, figure);
     let names = found.iter().map(|(key, _)| key_words(key));
     let heights = found.iter().map(|(_, value)| value.unwrap_or(f64::NAN));
     let heights: Vec<f64> = heights.collect();

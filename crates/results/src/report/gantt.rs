@@ -1,7 +1,6 @@
 //! What ran where and when, processor by processor.
 
-use super::choose::Chosen;
-use super::data::Replications;
+use super::Shown;
 use super::error::Result;
 use super::material::Material;
 use super::number::key_words;
@@ -40,11 +39,7 @@ impl Pictures {
     }
 }
 
-pub(super) fn draw(
-    material: &Material,
-    chosen: &Chosen,
-    replications: &Replications,
-) -> Result<Pictures> {
+pub(super) fn draw((material, chosen, replications): Shown<'_>) -> Result<Pictures> {
     let order = order(material);
     let many = replications.chosen.iter().flatten().map(TableColumns::rows);
     let most = match many.max().unwrap_or(0) > MANY_JOBS {

@@ -40,13 +40,10 @@ pub(super) fn draw(page: &mut Page, material: &Material) {
 
 /// What brokers knew, and what it cost.
 fn decisions(page: &mut Page, material: &Material, comparison: &Comparison) {
-    let loads = || {
-        comparison
-            .policies
-            .iter()
-            .map(|policy| (policy, &policy.load))
-    };
-    if loads().all(|(_, load)| load.regret.is_none() && load.information.is_none()) {
+    let policies = comparison.policies.iter();
+    let is_known = |it: &&Policy| it.load.regret.is_some() || it.load.information.is_some();
+    let mut known = policies.filter(is_known).peekable();
+    if known.peek().is_none() {
         return;
     }
     page.heading("Decisions");
@@ -67,11 +64,8 @@ fn decisions(page: &mut Page, material: &Material, comparison: &Comparison) {
     }
     let mut table = Table::new("policy | decisions | information age, s | oldest, s | sent to the best | mean regret, s | p95, s | max, s".split(" | "))
     .caption("Decisions of entry brokers; regret: means over the replications");
-    for (policy, load) in loads() {
-        let (age, regret) = (load.information, load.regret);
-        if age.is_none() && regret.is_none() {
-            continue;
-        }
+    for policy in known {
+        let (age, regret) = (policy.load.information, policy.load.regret);
         table.push([
             Cell::Text(policy.name.clone()),
             regret.map_or(Cell::Missing, |regret| Cell::from(regret.decisions)),
@@ -243,9 +237,7 @@ fn own_load(page: &mut Page, columns: &[Column]) {
         .iter()
         .all(|(_, clusters): &Loads<'_>| clusters.len() < 2)
     {
-        true => {
-            page.paragraph("Every run has one cluster.");
-        }
+        true => page.paragraph("Every run has one cluster."),
         false => clusters(page, &loads),
     }
 }

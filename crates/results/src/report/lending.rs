@@ -69,24 +69,20 @@ pub(super) fn draw(page: &mut Page, material: &Material, chosen: &Chosen) {
          distance from the domain where the jobs entered, and the messages about delegated \
          processors are counted. Means over the replications.",
     );
-    let names = || all.iter().map(|lent| lent.column.name.as_str());
-    let mut used = Chart::new("Goodput, by where it was")
-        .x(Axis::categories("policy", names()))
-        .y(Axis::linear("processor-hours", Unit::Plain).include(0.0));
-    for (class, figure) in CLASSES {
-        let heights = all
-            .iter()
-            .map(|lent| lent.figure(figure).unwrap_or(0.0) / 3600.0);
-        used = used.series(Series::bars(class, heights.collect::<Vec<_>>()));
-    }
-    let mut said = Chart::new("Messages that manage jobs")
-        .x(Axis::categories("policy", names()))
-        .y(Axis::log("messages", Unit::Plain));
-    for (kind, figure) in MESSAGES {
-        let count = |lent: &Lent<'_>| lent.mean(&format!("/messages/{figure}"));
-        let heights = all.iter().map(|lent| count(lent).unwrap_or(0.0));
-        said = said.series(Series::bars(kind, heights.collect::<Vec<_>>()));
-    }
+    let chart = |title: &str, y: Axis, bars: &[(&str, &str)], path: &str, size: f64| {
+        let names = all.iter().map(|lent| lent.column.name.as_str());
+        let chart = Chart::new(title).x(Axis::categories("policy", names)).y(y);
+        bars.iter().fold(chart, |chart, (name, figure)| {
+            let mean = |lent: &Lent<'_>| lent.mean(&format!("{path}/{figure}"));
+            let heights = all.iter().map(|lent| mean(lent).unwrap_or(0.0) / size);
+            chart.series(Series::bars(*name, heights.collect::<Vec<_>>()))
+        })
+    };
+    let hours = Axis::linear("processor-hours", Unit::Plain).include(0.0);
+    let used = chart("Goodput, by where it was", hours, &CLASSES, "", 3600.0);
+    let count = Axis::log("messages", Unit::Plain);
+    let title = "Messages that manage jobs";
+    let said = chart(title, count, &MESSAGES, "/messages", 1.0);
     page.figure(&used, "Processor-hours of jobs that completed.");
     page.figure(&said, "Messages by kind (docs/metrics.md).");
     page.table(&agreements(&all));

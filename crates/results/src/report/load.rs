@@ -90,41 +90,41 @@ fn busiest<'a>(read: &'a [(&str, Vec<ClusterSeries>, f64)]) -> Vec<&'a str> {
     found.into_iter().map(|(name, _)| name).collect()
 }
 
-/// A chart for so many lines.
-fn empty(title: String, y: Axis, lines: usize) -> Chart {
+/// A chart of these lines, each drawn by its policy, its points and the end of the run.
+fn chart(
+    title: String,
+    y: Axis,
+    lines: &[Line<'_>],
+    draw: impl Fn(&str, &[SeriesPoint], f64) -> Series,
+) -> Chart {
     let chart = Chart::new(title)
         .half()
         .x(Axis::linear("time", Unit::Seconds))
-        .y(y);
-    match lines > MOST_TOGETHER {
-        true => chart.apart(),
-        false => chart,
-    }
+        .y(y)
+        .apart(lines.len() > MOST_TOGETHER);
+    lines
+        .iter()
+        .fold(chart, |chart, (position, policy, series, end)| {
+            let line = draw(policy, &series.points, *end);
+            chart.series(line.dash(position % 4).color(Color::Series(*position)))
+        })
 }
 
 fn queues(cluster: &str, lines: &[Line<'_>]) -> Chart {
     let axis = Axis::linear("queued jobs", Unit::Plain).include(0.0);
-    let mut chart = empty(format!("{cluster}: jobs that wait"), axis, lines.len());
-    for (position, policy, series, end) in lines {
-        let points = series.points.iter();
-        let points = points.map(|point| (point.at_s, point.queued_max as f64));
-        let points: Vec<(f64, f64)> = points.collect();
-        let line = Series::step(*policy, points).until(*end);
-        let color = Color::Series(*position);
-        chart = chart.series(line.dash(position % 4).color(color));
-    }
-    chart
+    let title = format!("{cluster}: jobs that wait");
+    chart(title, axis, lines, |policy, points, end| {
+        let points = points.iter().map(|it| (it.at_s, it.queued_max as f64));
+        Series::step(policy, points.collect::<Vec<_>>()).until(end)
+    })
 }
 
 fn utilization(cluster: &str, lines: &[Line<'_>]) -> Chart {
     let axis = Axis::linear("processors in use", Unit::Fraction).range(0.0, 1.0);
-    let mut chart = empty(format!("{cluster}: utilization"), axis, lines.len());
-    for (position, policy, series, end) in lines {
-        let line = Series::line(*policy, parts(&series.points, *end));
-        let color = Color::Series(*position);
-        chart = chart.series(line.dash(position % 4).color(color));
-    }
-    chart
+    let title = format!("{cluster}: utilization");
+    chart(title, axis, lines, |policy, points, end| {
+        Series::line(policy, parts(points, end))
+    })
 }
 
 /// The mean utilization of equal parts of the run, each in its middle.

@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 const MOST: usize = 12;
 
 pub(super) fn draw(page: &mut Page, material: &Material, replications: &Replications) {
-    let all: Vec<(&str, Forwarding)> = match &material.comparison {
+    let mut all: Vec<(&str, Forwarding)> = match &material.comparison {
         Some(comparison) => comparison
             .policies
             .iter()
@@ -24,10 +24,7 @@ pub(super) fn draw(page: &mut Page, material: &Material, replications: &Replicat
             names.zip(replications.forwarding.iter().cloned()).collect()
         }
     };
-    let all: Vec<_> = all
-        .into_iter()
-        .filter(|(_, cells)| !cells.is_empty())
-        .collect();
+    all.retain(|(_, cells)| !cells.is_empty());
     page.heading("Forwarding");
     if all.is_empty() {
         page.paragraph("No run has brokers: jobs went straight to their clusters.");

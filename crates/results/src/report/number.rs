@@ -15,10 +15,7 @@ pub(super) fn signed(value: f64) -> String {
 
 /// A figure that may be undefined.
 pub(super) fn cell(value: Option<f64>) -> Cell {
-    match value.filter(|value| value.is_finite()) {
-        Some(value) => Cell::Number(short(value)),
-        None => Cell::Missing,
-    }
+    Cell::shown(value.unwrap_or(f64::NAN), short)
 }
 
 /// A share that may be undefined.

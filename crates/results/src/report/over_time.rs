@@ -1,9 +1,9 @@
 //! Figures 7 to 12 of the LSAP paper: what the workload asks for, and what
 //! delay each job met.
 
+use super::Shown;
 use super::choose::Chosen;
-use super::data::{Replications, seconds};
-use super::material::Material;
+use super::data::seconds;
 use crate::compare::parallel::{each, try_each};
 use crate::plot::{Axis, Chart, Color, Drawing, Figure as _, Mark, Page, Series, Unit};
 use crate::rundir::{Result, RunDirError, TableColumns};
@@ -37,23 +37,15 @@ impl Pictures {
     }
 }
 
-pub(super) fn draw(
-    material: &Material,
-    chosen: &Chosen,
-    replications: &Replications,
-) -> Result<Pictures> {
+pub(super) fn draw(shown: Shown<'_>) -> Result<Pictures> {
     Ok(Pictures {
-        demand: demand(material, chosen, replications)?,
-        delays: delays(material, replications)?,
+        demand: demand(shown)?,
+        delays: delays(shown)?,
     })
 }
 
 /// Figures 7 and 8: jobs and processors in use if nothing ever waited.
-fn demand(
-    material: &Material,
-    chosen: &Chosen,
-    replications: &Replications,
-) -> Result<Vec<Drawing>> {
+fn demand((material, chosen, replications): Shown<'_>) -> Result<Vec<Drawing>> {
     // Every policy is given the same jobs; side by side they may differ.
     let shown = match material.comparison {
         Some(_) => 1,
@@ -76,22 +68,16 @@ fn demand(
             Some(jobs) => unlimited(jobs)?,
             None => Demand::default(),
         };
-        let axis = || Axis::linear("time", Unit::Seconds).include(0.0);
-        charts.push(
-            Chart::new(format!("{name}jobs running, were resources unlimited"))
+        let chart = |of: &str, what: &str, points: Vec<(f64, f64)>| {
+            Chart::new(format!("{name}{of} {what}, were resources unlimited"))
                 .half()
-                .x(axis())
-                .y(Axis::linear("jobs", Unit::Plain))
-                .series(Series::area("jobs", running)),
-        );
-        charts.push(
-            Chart::new(format!("{name}processors in use, were resources unlimited"))
-                .half()
-                .x(axis())
-                .y(Axis::linear("processors", Unit::Plain))
-                .series(Series::area("processors", processors))
-                .mark(Mark::y(size as f64, "all processors of the grid").color(Color::Bad)),
-        );
+                .x(Axis::linear("time", Unit::Seconds).include(0.0))
+                .y(Axis::linear(of, Unit::Plain))
+                .series(Series::area(of, points))
+        };
+        let all = Mark::y(size as f64, "all processors of the grid").color(Color::Bad);
+        charts.push(chart("jobs", "running", running));
+        charts.push(chart("processors", "in use", processors).mark(all));
     }
     Ok(each(&charts, Chart::draw))
 }
@@ -138,7 +124,7 @@ fn unlimited(jobs: &TableColumns) -> Result<Demand> {
 }
 
 /// Figures 9 to 12: the delay of each job by when it was submitted.
-fn delays(material: &Material, replications: &Replications) -> Result<Vec<Drawing>> {
+fn delays((material, _, replications): Shown<'_>) -> Result<Vec<Drawing>> {
     let points: Vec<Vec<(f64, f64)>> = try_each(&replications.chosen, |jobs| {
         let Some(jobs) = jobs else {
             return Ok(Vec::new());
@@ -148,13 +134,10 @@ fn delays(material: &Material, replications: &Replications) -> Result<Vec<Drawin
         Ok::<_, RunDirError>(pairs.filter(|(_, delay)| delay.is_finite()).collect())
     })?;
     let all = || points.iter().flatten();
-    let ends = |values: &mut dyn Iterator<Item = f64>| {
-        values.fold((f64::INFINITY, f64::NEG_INFINITY), |ends, value| {
-            (ends.0.min(value), ends.1.max(value))
-        })
-    };
     let x = all().map(|point| point.0).fold(0.0, f64::max);
-    let y = ends(&mut all().map(|point| point.1).filter(|delay| *delay > 0.0));
+    let delays = || all().map(|point| point.1).filter(|delay| *delay > 0.0);
+    let least = delays().fold(f64::INFINITY, f64::min);
+    let greatest = delays().fold(f64::NEG_INFINITY, f64::max);
     // Points at the very edge would be cut in half.
     let room = x * 0.01;
     let charts: Vec<Chart> = material
@@ -166,7 +149,7 @@ fn delays(material: &Material, replications: &Replications) -> Result<Vec<Drawin
             Chart::new(&column.name)
                 .half()
                 .x(Axis::linear("submitted", Unit::Seconds).range(-room, x + room))
-                .y(Axis::log("delay", Unit::Seconds).range(y.0 / 1.5, y.1 * 1.5))
+                .y(Axis::log("delay", Unit::Seconds).range(least / 1.5, greatest * 1.5))
                 .series(Series::scatter("", points.clone()).color(Color::Series(index)))
         })
         .collect();

@@ -17,9 +17,13 @@ pub(super) fn draw(page: &mut Page, material: &Material) {
     let metrics = METRICS
         .into_iter()
         .filter(|metric| *metric != "bounded_slowdown_ref");
-    let mut tables: Vec<(&str, Table)> = metrics
-        .map(|metric| (metric, metric_table(metric)))
-        .collect();
+    let tables = metrics.map(|metric| {
+        let (name, unit) = (words::metric(metric), words::unit_of(metric));
+        let caption = format!("{name}{unit}, over all measured jobs of the run");
+        let heads = "run | replication | n | mean | median | p95 | p99 | max";
+        (metric, Table::new(heads.split(" | ")).caption(caption))
+    });
+    let mut tables: Vec<(&str, Table)> = tables.collect();
     let mut hidden = 0;
     for column in &material.columns {
         hidden += column.runs.len().saturating_sub(MOST_RUNS);
@@ -31,22 +35,10 @@ pub(super) fn draw(page: &mut Page, material: &Material) {
         }
     }
     page.table(&jobs);
-    tables.iter().for_each(|(_, table)| {
-        page.table(table);
-    });
+    tables.iter().for_each(|(_, table)| page.table(table));
     if hidden > 0 {
         page.paragraph(&format!("{hidden} more runs are not listed."));
     }
-}
-
-fn metric_table(metric: &str) -> Table {
-    let unit = words::unit_of(metric);
-    Table::new("run | replication | n | mean | median | p95 | p99 | max".split(" | ")).caption(
-        format!(
-            "{}{unit}, over all measured jobs of the run",
-            words::metric(metric)
-        ),
-    )
 }
 
 fn job_row(name: &str, run: &FoundRun) -> Vec<Cell> {

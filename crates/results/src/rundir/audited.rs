@@ -2,8 +2,7 @@
 //! numbers those that the events give, and its events such as can be.
 
 use super::{
-    AuditOutcome, Manifest, Result, Run, RunFiles, decisions, file, job_columns, names, read,
-    tables,
+    AuditOutcome, Result, Run, RunFiles, decisions, file, job_columns, names, read, tables,
 };
 use crate::audit::{AuditFacts, Rule, Violation, audit_with};
 use crate::jobs::JobTable;
@@ -22,7 +21,14 @@ use std::path::Path;
 /// contradict the facts are not an error but violations.
 pub fn audit_run_dir(dir: &Path) -> Result<AuditOutcome> {
     let run = read(dir)?;
-    let mut findings = changed_files(dir, &run.manifest)?;
+    let mut findings = Vec::new();
+    for (name, doc) in &run.manifest.files {
+        let found = file::sha256_of(&dir.join(name))?;
+        if found != doc.sha256 {
+            let message = format!("{name} has SHA-256 {found}, expected {}", doc.sha256);
+            findings.push(Violation::new(Rule::Unchanged, None, None, message));
+        }
+    }
     findings.extend(run.unreadable.iter().map(|bad| {
         let message = format!("{}:{}: {}", names::EVENTS, bad.row, bad.message);
         Violation::new(Rule::Readable, bad.job, None, message)
@@ -42,18 +48,6 @@ pub fn audit_run_dir(dir: &Path) -> Result<AuditOutcome> {
         tolerance: run.manifest.tolerance.0,
     };
     Ok(audit_with(&run.log, &facts, findings))
-}
-
-fn changed_files(dir: &Path, manifest: &Manifest) -> Result<Vec<Violation>> {
-    let mut findings = Vec::new();
-    for (name, doc) in &manifest.files {
-        let found = file::sha256_of(&dir.join(name))?;
-        if found != doc.sha256 {
-            let message = format!("{name} has SHA-256 {found}, expected {}", doc.sha256);
-            findings.push(Violation::new(Rule::Unchanged, None, None, message));
-        }
-    }
-    Ok(findings)
 }
 
 /// What of a summary is not computed from events.

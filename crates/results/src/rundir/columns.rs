@@ -83,7 +83,7 @@ impl<S: Copy, F: Fn(usize) -> S + Sync> Table<'_, S, F> {
     pub(super) fn write(&self, dir: &Path) -> Result<FileDoc> {
         let file = PartialFile::create(dir, self.name, "")?;
         let file = write_to(file, &self.columns, self.rows, &self.at);
-        let file = file.map_err(RunDirError::parquet(&dir.join(self.name)))?;
+        let file = file.map_err(RunDirError::unwritten(&dir.join(self.name)))?;
         file.finish(Some(self.rows as u64))
     }
 

@@ -14,6 +14,7 @@ use gridrig_core::job::Reason;
 use gridrig_core::placement::PlacementRun;
 use gridrig_core::time::SimTime;
 use parquet::errors::ParquetError;
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::Receiver;
@@ -70,6 +71,8 @@ pub(super) fn write(dir: &Path, log: &EventLog, grid: &Grid) -> Result<FileDoc> 
 pub struct EventsWriter {
     thread: JoinHandle<Result<PartialFile>>,
     begun: Begun,
+    /// After what was begun, so that nobody finds that unheld.
+    held: Option<File>,
 }
 
 /// What a run has begun to write: removed with the directory, if that has nothing
@@ -89,6 +92,16 @@ impl Drop for Begun {
     }
 }
 
+/// The directory for this process alone, by which others know that it is being run: the
+/// system gives it free when the process dies. Where another process has it, or the file
+/// system knows no locks, the run goes on without.
+fn hold(dir: &Path) -> Option<File> {
+    let file = File::open(dir).ok()?;
+    // Whoever only looks has it for an instant.
+    let is_held = (0..3).any(|_| file.try_lock().is_ok());
+    is_held.then_some(file)
+}
+
 impl EventsWriter {
     /// Writes what comes into this directory, which is made if need be.
     ///
@@ -96,6 +109,7 @@ impl EventsWriter {
     /// Errors of the file system.
     pub fn follow(dir: &Path, grid: &Grid, chunks: Receiver<Arc<Chunk>>) -> Result<Self> {
         make_dir(dir)?;
+        let held = hold(dir);
         let own = format!(".{}", std::process::id());
         let file = PartialFile::create(dir, names::EVENTS, &own)?;
         let partial = Some(file.lies_at().to_owned());
@@ -109,11 +123,18 @@ impl EventsWriter {
             }
             file.finish()
         };
-        let failed = RunDirError::parquet(&dir.join(names::EVENTS));
+        let failed = RunDirError::unwritten(&dir.join(names::EVENTS));
         Ok(EventsWriter {
             thread: thread::spawn(move || follow().map_err(failed)),
             begun: Begun { partial },
+            held,
         })
+    }
+
+    /// What says that the directory is being run, until it is dropped; else it is until
+    /// the log is over.
+    pub fn take_hold(&mut self) -> Option<File> {
+        self.held.take()
     }
 
     /// The log is over: gives the file its name.

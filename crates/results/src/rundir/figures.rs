@@ -42,7 +42,7 @@ pub fn write_figures(dir: &Path, name: &'static str, columns: Vec<(String, Value
         writer.write(&records)?;
         writer.into_inner()
     };
-    let file = write().map_err(RunDirError::parquet(&dir.join(name)))?;
+    let file = write().map_err(RunDirError::unwritten(&dir.join(name)))?;
     file.finish(None)?;
     sync_dir(dir)
 }

@@ -32,7 +32,7 @@ pub struct OneJob {
 }
 
 /// Some events of a run.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct SomeEvents {
     /// The events in order.
     pub log: EventLog,
@@ -153,10 +153,7 @@ impl TableColumns {
     /// The events in these rows, which rise. A row that can be none is for the
     /// audit to tell.
     fn events(&self, rows: &[u64], names: &Names) -> Result<SomeEvents> {
-        let mut found = SomeEvents {
-            log: EventLog::default(),
-            rows: Vec::new(),
-        };
+        let mut found = SomeEvents::default();
         let mut placement = Vec::new();
         self.read(rows, |batch, index, row| {
             let job = batch.u32("job_id", index)?.map(JobId);

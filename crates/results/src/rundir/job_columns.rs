@@ -298,7 +298,7 @@ pub(super) fn write_compared(dir: &Path, run: &RunFiles<'_>) -> Result<()> {
     let columns: Vec<_> = columns.filter(|(name, _)| compared(name)).collect();
     let file = BufWriter::new(file);
     let written = write_to(file, &columns, run.table.rows().len(), &rows(run));
-    let mut file = written.map_err(RunDirError::parquet(&path))?;
+    let mut file = written.map_err(RunDirError::unwritten(&path))?;
     file.flush().map_err(RunDirError::io("write", &path))
 }
 

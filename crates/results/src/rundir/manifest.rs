@@ -6,7 +6,6 @@ use crate::log::InfoAge;
 use crate::measure::{Measure, Stop};
 use crate::names::Names;
 use gridrig_core::event::{MessageKind, Party};
-use gridrig_core::grid::Grid;
 use gridrig_core::ids::DomainId;
 use gridrig_core::time::{SimDuration, SimTime};
 use gridrig_scenario::POOLED;
@@ -186,16 +185,12 @@ pub struct MeasureDoc {
     pub tau: Duration,
     /// Whether jobs that enter at a cluster, past any broker, are measured; absent if they
     /// are.
-    #[serde(default = "yes", skip_serializing_if = "bool_is_true")]
+    #[serde(default = "yes", skip_serializing_if = "Clone::clone")]
     pub direct: bool,
 }
 
 fn yes() -> bool {
     true
-}
-
-fn bool_is_true(value: &bool) -> bool {
-    *value
 }
 
 impl Default for MeasureDoc {
@@ -295,7 +290,7 @@ impl Manifest {
         Manifest {
             format: MANIFEST_FORMAT,
             offered_load: offered_load(run, grid.processors()),
-            workloads: run.table.workload_names().to_vec(),
+            workloads: run.table.workloads.clone(),
             grid,
             messages: messages.into_iter().collect(),
             info_messages: info_docs(run, names),
@@ -323,32 +318,23 @@ fn info_docs(run: &RunFiles<'_>, names: &Names) -> Vec<InfoDoc> {
     let links: BTreeMap<(DomainId, DomainId), SimDuration> = links
         .map(|link| ((link.provider, link.consumer), link.latency))
         .collect();
-    let doc = |(from, to, count, _)| InfoDoc {
-        from: names.party(from).into_owned(),
-        to: names.party(to).into_owned(),
-        count,
-        age: latency_between(run.grid, &links, from, to)
-            .and_then(|latency| run.log.info_age(from, to, latency)),
-    };
-    messages.map(doc).collect()
-}
-
-/// How long information takes between two parties of a grid.
-fn latency_between(
-    grid: &Grid,
-    links: &BTreeMap<(DomainId, DomainId), SimDuration>,
-    from: Party,
-    to: Party,
-) -> Option<SimDuration> {
-    match (from, to) {
+    // How long information takes between two parties of the grid.
+    let latency = |from: Party, to: Party| match (from, to) {
         (Party::Lrms(_), Party::Broker(domain)) => {
-            Some(grid.domains.get(domain.index())?.broker.lrms_latency)
+            Some(run.grid.domains.get(domain.index())?.broker.lrms_latency)
         }
         (Party::Broker(provider), Party::Broker(consumer)) => {
             links.get(&(provider, consumer)).copied()
         }
         _ => None,
-    }
+    };
+    let doc = |(from, to, count, _)| InfoDoc {
+        from: names.party(from).into_owned(),
+        to: names.party(to).into_owned(),
+        count,
+        age: latency(from, to).and_then(|latency| run.log.info_age(from, to, latency)),
+    };
+    messages.map(doc).collect()
 }
 
 impl From<Measure> for MeasureDoc {

@@ -37,7 +37,13 @@ pub fn read(dir: &Path) -> Result<Run> {
     let manifest = read_manifest(dir)?;
     let grid = read_grid(dir, &manifest)?;
     let shown = Names::of(&grid);
-    let submissions = read_submissions(dir, &manifest, &shown)?;
+    let mut submissions = Vec::new();
+    guarded(dir, names::JOBS, |path| {
+        for_each_row(path, |batch, index, row| {
+            submissions.push(job_columns::read(batch, (index, row), &manifest, &shown)?);
+            Ok(())
+        })
+    })?;
     let (mut log, unreadable) = guarded(dir, names::EVENTS, |path| events::read(path, &shown))?;
     for info in &manifest.info_messages {
         let party = |text: &str| {
@@ -66,17 +72,6 @@ pub fn read_grid(dir: &Path, manifest: &Manifest) -> Result<Grid> {
         .grid
         .read()
         .map_err(|(field, value, expected)| RunDirError::field(dir, &field, value, expected))
-}
-
-fn read_submissions(dir: &Path, manifest: &Manifest, shown: &Names) -> Result<Vec<Submission>> {
-    guarded(dir, names::JOBS, |path| {
-        let mut submissions = Vec::new();
-        for_each_row(path, |batch, index, row| {
-            submissions.push(job_columns::read(batch, (index, row), manifest, shown)?);
-            Ok(())
-        })?;
-        Ok(submissions)
-    })
 }
 
 /// Whether a file is the one that the manifest describes; its SHA-256 if not.

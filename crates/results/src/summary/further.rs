@@ -2,6 +2,7 @@
 //! name in [`FURTHER`](crate::threshold::FURTHER); `docs/metrics.md` has the sources.
 
 use super::load::Load;
+use super::predictions::Predictions;
 use super::{JobCounts, share};
 use crate::jobs::JobRow;
 use crate::threshold::{SIZE_NAMES, size_class};
@@ -53,6 +54,8 @@ pub(super) struct Further {
     prediction_error_s: Mean,
     prediction_off_s: Mean,
     prediction_kept: Mean,
+    /// Of all jobs, measured or not.
+    pub(super) predictions: Predictions,
     /// Whether jobs got the reservation that they asked for: 1 or 0.
     granted: Mean,
     /// Waits of jobs that asked for none.
@@ -132,6 +135,7 @@ impl Further {
         let weighted = |sum: f64| (work > 0.0).then(|| sum / work);
         let ([jain_domains, ratio_domains], [jain_users, ratio_users]) =
             (fairness(&self.domains), fairness(&self.users));
+        let [coverage, interval_s] = self.predictions.intervals();
         BTreeMap::from([
             (
                 "finished_share",
@@ -153,6 +157,8 @@ impl Further {
             ("prediction_error_s_mean", self.prediction_error_s.value()),
             ("prediction_error_s_abs_mean", self.prediction_off_s.value()),
             ("prediction_kept_share", self.prediction_kept.value()),
+            ("prediction_interval_coverage", coverage),
+            ("prediction_interval_s_mean", interval_s),
             ("messages_per_job", share(messages, all.submitted)),
             ("jain_domains", jain_domains),
             ("jain_users", jain_users),

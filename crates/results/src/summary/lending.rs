@@ -131,7 +131,7 @@ pub(super) struct Lent<'a> {
 impl<'a> Lent<'a> {
     /// What was said in the run.
     pub(super) fn new(table: &'a JobTable) -> Self {
-        let [requests, rejections, delegations, releases] = table.said();
+        let [requests, rejections, delegations, releases] = table.said;
         let figures = Lending {
             requests,
             rejections,
@@ -141,7 +141,7 @@ impl<'a> Lent<'a> {
             ..Lending::default()
         };
         Lent {
-            homes: table.topology().iter().map(|_| Home::default()).collect(),
+            homes: table.topology.iter().map(|_| Home::default()).collect(),
             loans: BTreeMap::new(),
             figures,
             table,
@@ -188,7 +188,7 @@ impl<'a> Lent<'a> {
 
     /// The goodput of jobs that ran so far from where they entered.
     fn class(&mut self, origin: DomainId, there: DomainId) -> &mut f64 {
-        let [here, there_of] = [origin, there].map(|id| &self.table.topology()[id.index()]);
+        let [here, there_of] = [origin, there].map(|id| &self.table.topology[id.index()]);
         let alike = |here: &Option<_>, there: &Option<_>| here.is_some() && here == there;
         let grid = alike(&here.grid, &there_of.grid);
         match () {
@@ -211,7 +211,7 @@ impl<'a> Lent<'a> {
         self.figures.inter_grid_share = inter_grid_share;
         let name = |id: DomainId| self.table.names().domain(id).into_owned();
         let ids = (0..).map(DomainId);
-        let topology = ids.zip(self.table.topology()).zip(self.homes);
+        let topology = ids.zip(&self.table.topology).zip(self.homes);
         let with_jobs = topology.filter(|((_, it), _)| !it.administrative);
         self.figures.domains = with_jobs
             .map(|((id, _), home)| DomainLending {

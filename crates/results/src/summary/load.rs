@@ -57,7 +57,8 @@ struct Busy {
 /// whenever they were submitted: a processor does not know.
 pub(super) struct Load {
     from: SimTime,
-    until: Option<SimTime>,
+    /// Where the interval ends; `None` if nothing finished.
+    pub(super) until: Option<SimTime>,
     run_end: SimTime,
     by_cluster: Vec<Busy>,
     /// Processor-nanoseconds at speed 1.0 that were done in the interval.
@@ -81,7 +82,7 @@ fn speed(row: &JobRow, busy: &Busy) -> f64 {
 
 impl Load {
     pub(super) fn new(table: &JobTable, measure: &Measure) -> Self {
-        let until = measure.until.or(table.last_finish());
+        let until = measure.until.or(table.last_finish);
         let (from, to) = (measure.from, until.unwrap_or(measure.from));
         let new = |info: &ClusterInfo| Busy {
             processors: u64::from(info.processors),
@@ -164,11 +165,6 @@ impl Load {
         if let Some(busy) = lead.and_then(|id| self.by_cluster.get_mut(id.index())) {
             busy.started += 1;
         }
-    }
-
-    /// Where the interval ends; `None` if nothing finished.
-    pub(super) fn until(&self) -> Option<SimTime> {
-        self.until
     }
 
     pub(super) fn utilization(&self) -> Option<f64> {

@@ -86,6 +86,7 @@ impl<'a> Tally<'a> {
             *self.reasons.entry(reason.name()).or_default() += 1;
         }
         let measured = self.measure.measures(row.submit, row.direct);
+        self.further.predictions.add(row, measured);
         let Some(submit) = row.submit.filter(|_| measured) else {
             return;
         };

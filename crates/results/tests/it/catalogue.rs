@@ -1,10 +1,12 @@
 //! The index of a folder of runs.
 
-use crate::study::{Draft, Study, usual};
+use crate::study::{Draft, Study, two_sites, usual};
 use gridrig_core::time::SimDuration;
+use gridrig_results::EventLog;
 use gridrig_results::catalogue::{
     CATALOGUE, Catalogue, CatalogueError, Order, Refresh, RunEntry, State, rows,
 };
+use gridrig_results::rundir::{self, EventsWriter};
 use rusqlite::Connection;
 use std::fs;
 use std::path::Path;
@@ -150,6 +152,42 @@ fn damaged_and_foreign_directories_are_listed_with_the_reason() {
         assert!(told.starts_with(reason), "{path}: {told}");
     }
     assert_eq!(paths(&mut catalogue).len(), 5);
+}
+
+#[test]
+fn a_run_in_virtual_time_is_running_until_its_process_lets_go() {
+    let study = Study::new();
+    let path = "two-sites-1-2/free-node/r000";
+    let dir = study.path().join(path);
+    fs::create_dir_all(study.path().join("two-sites-1")).unwrap();
+    let (_log, chunks) = EventLog::followed();
+    let mut writer = EventsWriter::follow(&dir, &two_sites(4), chunks).unwrap();
+    let mut catalogue = open(&study);
+    let run = one(&mut catalogue, path);
+    assert_eq!(run.state, State::Running);
+    let named = (&*run.scenario, run.seed, &*run.clock);
+    assert_eq!(named, ("two-sites", 1, "virtual"));
+    assert_eq!(run.policy.as_deref(), Some("free-node"));
+    assert_eq!(catalogue.refresh().unwrap().unchanged, 1);
+    // What people say of it meanwhile keeps no run from being written there.
+    catalogue.label(path, &tags(&["x"]), "").unwrap();
+    assert!(rundir::is_vacant(&dir).unwrap());
+    // As when the process was killed.
+    drop(writer.take_hold());
+    assert_eq!(catalogue.refresh().unwrap().read, 1);
+    assert_eq!(one(&mut catalogue, path).state, State::HalfWritten);
+    drop(writer);
+    assert_eq!(catalogue.refresh().unwrap().gone, 1);
+}
+
+#[test]
+fn the_second_folder_of_a_scenario_is_told_from_another_seed() {
+    let study = Study::new();
+    let dir = study.path().join("phase-3-7/p/r000");
+    let (_log, chunks) = EventLog::followed();
+    let _writer = EventsWriter::follow(&dir, &two_sites(4), chunks).unwrap();
+    let run = one(&mut open(&study), "phase-3-7/p/r000");
+    assert_eq!((&*run.scenario, run.seed), ("phase-3", 7));
 }
 
 #[test]

@@ -73,7 +73,7 @@ fn panels_do_not_overlap() {
         .half()
         .x(Axis::linear("time", Unit::Seconds))
         .y(Axis::linear("processors in use", Unit::Fraction).range(0.0, 1.0))
-        .apart();
+        .apart(true);
     for policy in 0..8 {
         let line = Series::line(format!("policy {policy}"), [(0.0, 0.0), (9_000.0, 1.0)]);
         chart = chart.series(line);
@@ -114,7 +114,7 @@ fn labels_of_narrow_charts_and_of_crowded_marks_do_not_overlap() {
         let svg = picture(&chart);
         let touching = overlapping_labels(&svg);
         assert!(touching.is_empty(), "{width}: {touching:?}");
-        let told = chart.draw().notes().len();
+        let told = chart.draw().notes.len();
         assert!(told > 0, "marks without a place for their label are told");
     }
 }

@@ -47,7 +47,7 @@ fn two_hundred_thousand_values_make_a_small_picture() {
         markup::svg(&svg);
         assert!(svg.len() < 100_000, "{} bytes: {}", svg.len(), &svg[..200]);
         if !svg.contains("<title>cdf<") {
-            let notes = drawing.notes();
+            let notes = &drawing.notes;
             assert_eq!(notes.len(), 1, "thinning is said: {notes:?}");
         }
     }
@@ -75,7 +75,7 @@ fn a_hundred_thousand_boxes_make_a_small_picture() {
     markup::svg(&svg);
     assert!(svg.len() < 600_000, "{} bytes", svg.len());
     assert_eq!(
-        matrix.draw().notes(),
+        matrix.draw().notes,
         ["Each cell is the mean of 4 rows by 4 columns."]
     );
 }
@@ -111,7 +111,7 @@ fn a_matrix_has_a_scale_of_its_colours() {
 
 #[test]
 fn series_apart_have_a_panel_each_on_the_same_axes() {
-    let mut chart = Chart::new("c").half().apart();
+    let mut chart = Chart::new("c").half().apart(true);
     for most in 1..=6 {
         let line = Series::line(format!("n{most}"), [(0.0, 0.0), (1.0, f64::from(most))]);
         chart = chart.series(line.dash(1));
@@ -135,7 +135,7 @@ fn series_apart_have_a_panel_each_on_the_same_axes() {
         assert!((height - expected).abs() < 0.2, "{heights:?}");
     }
     assert_eq!(svg.matches(">n3</text>").count(), 1);
-    assert_eq!(chart.draw().table().len(), 6);
+    assert_eq!(chart.draw().table.len(), 6);
 }
 
 #[test]
@@ -163,7 +163,7 @@ fn what_is_left_out_is_counted_by_reason() {
         .y(Axis::log("y", Unit::Plain))
         .series(Series::scatter("jobs", points.clone()));
     assert_eq!(
-        chart.draw().notes(),
+        chart.draw().notes,
         [
             "jobs: Not shown: 3 of 5 values (1 not a number that can be drawn, 2 not positive, on a log axis)."
         ]
@@ -172,7 +172,7 @@ fn what_is_left_out_is_counted_by_reason() {
         .x(Axis::linear("x", Unit::Plain).range(0.0, 2.5))
         .series(Series::scatter("", points));
     assert_eq!(
-        chart.draw().notes(),
+        chart.draw().notes,
         ["Not shown: 3 of 5 values (1 not a number that can be drawn, 2 outside the axes)."]
     );
 }
@@ -186,7 +186,7 @@ fn zeros_left_of_a_log_axis_raise_the_start_of_a_distribution() {
         .series(Series::cdf("waits", waits));
     let drawing = chart.draw();
     assert_eq!(
-        drawing.notes(),
+        drawing.notes,
         ["waits: 3 of 6 values lie left of the axis."]
     );
     // The line begins at half the height of the plot.
@@ -271,13 +271,14 @@ fn names_of_every_kind_stay_text() {
         Box::new(gantt.legend(Color::Bad, name)),
     ];
     let mut page = Page::new(name);
-    page.heading(name)
-        .subheading(name)
-        .paragraph(name)
-        .code(name)
-        .list([name])
-        .facts([(name, name)]);
-    page.verdict(Verdict::Info, name).footer(name);
+    page.heading(name);
+    page.subheading(name);
+    page.paragraph(name);
+    page.code(name);
+    page.list([name]);
+    page.facts([(name, name)]);
+    page.verdict(Verdict::Info, name);
+    page.footer(name);
     page.table(&Table::new([name]).caption(name).row([Cell::from(name)]));
     for figure in &figures {
         markup::svg(&picture(figure.as_ref()));

@@ -1,4 +1,7 @@
-use crate::story::{A, A1, B, B1, events, grid, log_of, measure, ms, submissions, table};
+use crate::story::{
+    A, A1, B, B1, PLACE_0, events, finished, grid, log_of, measure, ms, seen, started, submissions,
+    submitted, table,
+};
 use gridrig_core::cluster::RunTimes;
 use gridrig_core::event::{Event, EventKind};
 use gridrig_core::ids::{DomainId, JobId};
@@ -154,6 +157,8 @@ fn every_figure_that_can_be_a_threshold_is_in_the_summary() {
         "prediction_error_s_mean",
         "prediction_error_s_abs_mean",
         "prediction_kept_share",
+        "prediction_interval_coverage",
+        "prediction_interval_s_mean",
     ];
     for name in FIGURES.iter().chain(&FURTHER) {
         assert_eq!(summary[name].is_number(), !absent.contains(name), "{name}");
@@ -165,6 +170,40 @@ fn every_figure_that_can_be_a_threshold_is_in_the_summary() {
     for name in SIZE_NAMES {
         assert!(summary["goodput_by_size"][name].is_number(), "{name}");
     }
+}
+
+/// Each job ends before the next one comes, and starts a tenth of a second later after its
+/// predicted start than the one before.
+#[test]
+fn the_interval_of_a_prediction_is_from_the_errors_before_it() {
+    let figures = |count: u32| {
+        let jobs = (0..count).map(|job| {
+            let mut one = submissions().remove(0);
+            one.spec.id = JobId(job);
+            one
+        });
+        let jobs: Vec<_> = jobs.collect();
+        let told = (0..count).flat_map(|job| {
+            let at = u64::from(job) * 20_000;
+            let start = at + 1_000 + u64::from(job) * 100;
+            let predicted = Event::new(EventKind::Predicted, JobId(job), A).at(ms(at + 1_000));
+            [
+                (at, submitted(job, at)),
+                (at, predicted),
+                (start, started(job, A1, PLACE_0)),
+                (start + 10_000, finished(job, A1)),
+                (start + 10_000, seen(job)),
+            ]
+        });
+        let table = JobTable::build(&log_of(told.collect()), &jobs, &grid(), &[]);
+        let further = RunSummary::compute(&table, &measure(), SimDuration::ZERO, known()).further;
+        ["coverage", "s_mean"].map(|of| further[format!("prediction_interval_{of}").as_str()])
+    };
+    assert_eq!(figures(19), [None, None]);
+    // The 20th is not within those of the first 19, 0 to 1.8 s.
+    let [coverage, width_s] = figures(20);
+    close(coverage, 0.0);
+    close(width_s, 1.8);
 }
 
 #[test]

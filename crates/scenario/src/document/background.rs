@@ -26,19 +26,12 @@ pub struct Background {
 
 impl Background {
     pub(super) fn of(settings: &core::Background) -> Self {
-        let core::Background {
-            least,
-            most,
-            check,
-            processors,
-            length,
-        } = *settings;
         Background {
-            least: Some(Share(least)),
-            most: Some(Share(most)),
-            check: Some(Written::of(check)),
-            processors: Some(Whole(processors.get().into())),
-            length: Some(Written::of(length)),
+            least: Some(Share(settings.least)),
+            most: Some(Share(settings.most)),
+            check: Some(Written::of(settings.check)),
+            processors: Some(Whole(settings.processors.get().into())),
+            length: Some(Written::of(settings.length)),
         }
     }
 

@@ -147,31 +147,21 @@ impl CoAllocation {
     /// None where there is nothing to say.
     fn of(settings: &core::CoAllocation) -> Option<Self> {
         let default = core::CoAllocation::default();
-        let core::CoAllocation {
-            startup,
-            startup_contention,
-            wide_area,
-            run_times,
-            bandwidth,
-            claim_timeout,
-        } = settings;
         let some = |list: &[SimDuration]| list.iter().copied().map(Str).collect::<Vec<_>>();
         let sizes = |of: &BTreeMap<_, Vec<_>>| {
             let sizes = of.iter().map(|(size, times)| (Number(*size), some(times)));
             sizes.collect()
         };
-        let programs = run_times
-            .iter()
-            .map(|(number, of)| (Number(*number), sizes(of)));
+        let programs = settings.run_times.iter();
+        let programs = programs.map(|(number, of)| (Number(*number), sizes(of)));
+        let wide_area = settings.wide_area.iter().copied().map(Positive);
         (*settings != default).then(|| CoAllocation {
-            startup: (!startup.is_empty()).then(|| some(startup)),
-            startup_contention: (*startup_contention > Decimal::ZERO)
-                .then_some(Positive(*startup_contention)),
-            wide_area: (!wide_area.is_empty())
-                .then(|| wide_area.iter().copied().map(Positive).collect()),
-            run_times: (!run_times.is_empty()).then(|| programs.collect()),
-            bandwidth_mib_s: bandwidth.map(Positive),
-            claim_timeout: other(*claim_timeout, default.claim_timeout),
+            startup: there(some(&settings.startup), Vec::is_empty),
+            startup_contention: other(settings.startup_contention, Decimal::ZERO),
+            wide_area: there(wide_area.collect(), Vec::is_empty),
+            run_times: there(programs.collect(), BTreeMap::is_empty),
+            bandwidth_mib_s: settings.bandwidth.map(Positive),
+            claim_timeout: other(settings.claim_timeout, default.claim_timeout),
         })
     }
 
@@ -183,16 +173,12 @@ impl CoAllocation {
                 .collect()
         };
         let programs = self.run_times.iter().flatten();
+        let factors = self.wide_area.iter().flatten();
         let default = core::CoAllocation::default();
         core::CoAllocation {
             startup: self.startup.as_ref().map(plain).unwrap_or_default(),
             startup_contention: self.startup_contention.map_or(Decimal::ZERO, |it| it.0),
-            wide_area: self
-                .wide_area
-                .iter()
-                .flatten()
-                .map(|factor| factor.0)
-                .collect(),
+            wide_area: factors.map(|factor| factor.0).collect(),
             run_times: programs.map(|(number, of)| (number.0, sizes(of))).collect(),
             bandwidth: self.bandwidth_mib_s.map(|bandwidth| bandwidth.0),
             claim_timeout: or(&self.claim_timeout, default.claim_timeout),
@@ -291,6 +277,11 @@ inline_schema!([] Commands, "Commands", |generator| {
     json_schema!({ "anyOf": [words, { "type": "array", "items": words }] })
 });
 
+/// What is not empty.
+pub(super) fn there<T>(all: T, is_empty: fn(&T) -> bool) -> Option<T> {
+    Some(all).filter(|all| !is_empty(all))
+}
+
 /// A setting that is not worth a word where it is the default.
 fn unusual<W: Written>(setting: W::Value) -> Option<W>
 where
@@ -310,61 +301,35 @@ where
 impl Broker {
     /// These settings of a broker of ours, with what they do not say from
     /// `written`; tie and policy are those of the run.
-    pub(crate) fn of(settings: &BrokerSettings, written: Broker) -> Self {
-        let BrokerSettings {
-            interval,
-            exchange,
-            phase,
-            max_hops,
-            ttl,
-            origin_promotion,
-            own_dispatch,
-            commit,
-            blocking,
-            matchmaking,
-            matchmaking_interval,
-            delegation_interval,
-            delegation_threshold,
-            delegation_memory,
-            lease_timeout,
-            usage_half_life,
-            ref co_allocation,
-            local_info,
-            propagate_info,
-            tie: _,
-            policy: _,
-            door: _,
-            queue_window,
-            utilization_window,
-            lrms_latency,
-            ref drain,
-            external: _,
-        } = *settings;
+    pub(crate) fn of(own: &BrokerSettings, written: Broker) -> Self {
         let default = BrokerSettings::default();
         Broker {
-            interval: Some(Written::of(interval)),
-            exchange: Some(Written::of(exchange)),
-            phase: Some(Str(phase)),
-            max_hops: Some(Whole(max_hops.into())),
-            ttl: Some(Whole(ttl.into())),
-            origin_promotion: Some(Positive(origin_promotion)),
-            own_dispatch: Some(Written::of(own_dispatch)),
-            commit: unusual(commit),
-            blocking: unusual(blocking),
-            matchmaking: unusual(matchmaking),
-            matchmaking_interval: other(matchmaking_interval, default.matchmaking_interval),
-            delegation_interval: other(delegation_interval, default.delegation_interval),
-            delegation_threshold: other(delegation_threshold, default.delegation_threshold),
-            delegation_memory: other(delegation_memory, default.delegation_memory),
-            lease_timeout: lease_timeout.map(Written::of),
-            usage_half_life: other(usage_half_life, default.usage_half_life),
-            co_allocation: CoAllocation::of(co_allocation),
-            local_info: Some(Written::of(local_info)),
-            propagate_info: propagate_info.then_some(true),
-            lrms_latency: Some(Written::of(lrms_latency)),
-            queue_window: Some(Written::of(queue_window)),
-            utilization_window: Some(Written::of(utilization_window)),
-            drain: (!drain.is_empty()).then(|| drain.iter().map(|one| one.map(Str)).collect()),
+            interval: Some(Written::of(own.interval)),
+            exchange: Some(Written::of(own.exchange)),
+            phase: Some(Str(own.phase)),
+            max_hops: Some(Whole(own.max_hops.into())),
+            ttl: Some(Whole(own.ttl.into())),
+            origin_promotion: Some(Positive(own.origin_promotion)),
+            own_dispatch: Some(Written::of(own.own_dispatch)),
+            commit: unusual(own.commit),
+            blocking: unusual(own.blocking),
+            matchmaking: unusual(own.matchmaking),
+            matchmaking_interval: other(own.matchmaking_interval, default.matchmaking_interval),
+            delegation_interval: other(own.delegation_interval, default.delegation_interval),
+            delegation_threshold: other(own.delegation_threshold, default.delegation_threshold),
+            delegation_memory: other(own.delegation_memory, default.delegation_memory),
+            lease_timeout: own.lease_timeout.map(Written::of),
+            usage_half_life: other(own.usage_half_life, default.usage_half_life),
+            co_allocation: CoAllocation::of(&own.co_allocation),
+            local_info: Some(Written::of(own.local_info)),
+            propagate_info: own.propagate_info.then_some(true),
+            lrms_latency: Some(Written::of(own.lrms_latency)),
+            queue_window: Some(Written::of(own.queue_window)),
+            utilization_window: Some(Written::of(own.utilization_window)),
+            drain: there(
+                own.drain.iter().map(|one| one.map(Str)).collect(),
+                Vec::is_empty,
+            ),
             ..written
         }
     }
@@ -375,6 +340,8 @@ impl Broker {
         let default = BrokerSettings::default();
         let interval = or(&self.interval, default.interval);
         let max_hops = self.max_hops.map_or(default.max_hops, Whole::as_u32);
+        let drain = self.drain.iter().flatten();
+        let co_allocation = self.co_allocation.as_ref();
         BrokerSettings {
             interval,
             exchange: or(&self.exchange, default.exchange),
@@ -392,22 +359,18 @@ impl Broker {
             delegation_memory: or(&self.delegation_memory, default.delegation_memory),
             lease_timeout: self.lease_timeout.as_ref().map(|timeout| timeout.0.0),
             usage_half_life: or(&self.usage_half_life, default.usage_half_life),
-            co_allocation: self
-                .co_allocation
-                .as_ref()
-                .map_or_else(Default::default, CoAllocation::settings),
+            co_allocation: co_allocation.map_or_else(Default::default, CoAllocation::settings),
             local_info: or(&self.local_info, default.local_info),
             propagate_info: self.propagate_info.unwrap_or_default(),
             queue_window: or(&self.queue_window, default.queue_window),
             utilization_window: or(&self.utilization_window, default.utilization_window),
             lrms_latency: or(&self.lrms_latency, default.lrms_latency),
-            drain: self
-                .drain
-                .iter()
-                .flatten()
-                .map(|one| one.map(|at| at.0))
-                .collect(),
-            ..default
+            drain: drain.map(|one| one.map(|at| at.0)).collect(),
+            // What a document says elsewhere.
+            tie: default.tie,
+            policy: default.policy,
+            door: default.door,
+            external: default.external,
         }
     }
 }

@@ -1,6 +1,7 @@
 //! The grid as it is written: clusters, domains with their brokers, links; and
 //! what of it is settings of the core, both ways.
 
+use super::broker::there;
 use super::{Background, Broker, DisciplineText, Failures, List};
 use crate::failure_table::FailureTable;
 use crate::interface::{FaceKind, LinkProtocol, SLEEP, SlurmAccess};
@@ -102,18 +103,11 @@ pub struct Reservations {
 
 impl Reservations {
     fn of(settings: &Reserving) -> Self {
-        let Reserving {
-            overrun,
-            most_share,
-            longest,
-            most_ahead,
-        } = *settings;
-        let bound = |bound: Option<_>| bound.map(Written::of);
         Reservations {
-            overrun: Some(Written::of(overrun)),
-            most_share: Some(Share(most_share)),
-            longest: bound(longest),
-            most_ahead: bound(most_ahead),
+            overrun: Some(Written::of(settings.overrun)),
+            most_share: Some(Share(settings.most_share)),
+            longest: settings.longest.map(Written::of),
+            most_ahead: settings.most_ahead.map(Written::of),
         }
     }
 
@@ -265,17 +259,11 @@ pub struct Roles {
 
 impl Slurm {
     fn of(settings: &SlurmBackfillSettings) -> Self {
-        let SlurmBackfillSettings {
-            bf_interval,
-            bf_resolution,
-            bf_window,
-            bf_max_job_test,
-        } = *settings;
         Slurm {
-            bf_interval: Some(Written::of(bf_interval)),
-            bf_resolution: Some(Str(bf_resolution)),
-            bf_window: Some(Str(bf_window)),
-            bf_max_job_test: Some(Whole(bf_max_job_test.into())),
+            bf_interval: Some(Written::of(settings.bf_interval)),
+            bf_resolution: Some(Str(settings.bf_resolution)),
+            bf_window: Some(Str(settings.bf_window)),
+            bf_max_job_test: Some(Whole(settings.bf_max_job_test.into())),
         }
     }
 
@@ -298,11 +286,9 @@ fn run_times(known: &RunTimes) -> Option<BTreeMap<Number, BTreeMap<Number, Durat
         let sizes = of.iter().map(|(size, time)| (Number(*size), Str(*time)));
         sizes.collect()
     };
-    let programs = known
-        .0
-        .iter()
-        .map(|(number, of)| (Number(*number), times(of)));
-    Some(programs.collect()).filter(|all: &BTreeMap<_, _>| !all.is_empty())
+    let programs = known.0.iter();
+    let programs = programs.map(|(number, of)| (Number(*number), times(of)));
+    there(programs.collect(), BTreeMap::is_empty)
 }
 
 fn benchmarks(known: &Benchmarks) -> BTreeMap<Str<Identifier>, Positive> {
@@ -325,8 +311,10 @@ impl Cluster {
             interval: Some(Str(config.interval)),
             slurm: plans.then(|| Slurm::of(&config.slurm)),
             run_times: run_times(&config.run_times),
-            benchmarks: Some(benchmarks(config.resources.benchmarks()))
-                .filter(|known: &BTreeMap<_, _>| !known.is_empty()),
+            benchmarks: there(
+                benchmarks(config.resources.benchmarks()),
+                BTreeMap::is_empty,
+            ),
             on_node_failure: (config.on_node_failure != OnNodeFailure::default())
                 .then(|| Written::of(config.on_node_failure)),
             reservations: config.reserving.as_ref().map(Reservations::of),
@@ -343,7 +331,7 @@ impl Cluster {
             _ => DisciplineKind::FirstInFirstFit,
         };
         let own = written.and_then(DisciplineText::own);
-        let background = self.background.as_ref();
+        let (background, slurm) = (self.background.as_ref(), self.slurm.as_ref());
         let results = self.benchmarks.iter().flatten();
         let results = results.map(|(name, result)| (name.0.0.as_str().into(), result.0));
         let resources = resources.with_benchmarks(results.collect());
@@ -354,10 +342,7 @@ impl Cluster {
                 door: None,
             }),
             interval: or(&self.interval, SimDuration::ZERO),
-            slurm: self
-                .slurm
-                .as_ref()
-                .map_or_else(Default::default, Slurm::settings),
+            slurm: slurm.map_or_else(Default::default, Slurm::settings),
             is_real: self.is_real(),
             run_times: Arc::new(RunTimes(self.known_run_times())),
             on_node_failure: or(&self.on_node_failure, OnNodeFailure::default()),

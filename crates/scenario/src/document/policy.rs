@@ -136,12 +136,10 @@ impl TryFrom<toml::Value> for PolicyText {
                 let given = table.iter().filter(|(key, _)| *key != "name");
                 let given = given.map(|(key, value)| format!("{key}={}", plain(value)));
                 let given = given.collect::<Vec<_>>().join(",");
-                let brackets = if given.is_empty() {
-                    ""
-                } else {
-                    &format!("({given})")
-                };
-                format!("{}{brackets}", plain(name))
+                match given.is_empty() {
+                    true => plain(name),
+                    false => format!("{}({given})", plain(name)),
+                }
             }),
             _ => None,
         };

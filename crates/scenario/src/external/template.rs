@@ -38,11 +38,7 @@ impl Template {
         let mut rest = text;
         while let Some(at) = rest.find(['{', '}']) {
             plain.push_str(&rest[..at]);
-            let brace = if rest[at..].starts_with('{') {
-                '{'
-            } else {
-                '}'
-            };
+            let brace = char::from(rest.as_bytes()[at]);
             let after = &rest[at + 1..];
             if let Some(doubled) = after.strip_prefix(brace) {
                 plain.push(brace);

@@ -17,7 +17,7 @@ use gridrig_core::time::SimDuration;
 use gridrig_protocol::resources;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// Latency of a link that names none (design 5).
 const LINK_LATENCY: SimDuration = SimDuration::from_millis(1);
@@ -192,18 +192,12 @@ impl Context<'_> {
         let config = cluster.config(id, resources);
         let has_slurm = config.discipline == DisciplineKind::SlurmBackfill;
         let expected = "no slurm settings, or discipline = \"slurm-backfill\"";
-        self.check(
-            has_slurm || cluster.slurm.is_none(),
-            &key("slurm"),
-            expected,
-        )?;
+        let may = has_slurm || cluster.slurm.is_none();
+        self.check(may, &key("slurm"), expected)?;
         let bin = cluster.slurm_bin();
         let own = bin.is_none_or(|dir| built.slurm_bins.insert(dir));
-        self.check(
-            own,
-            &key("slurm_bin"),
-            "a directory that no other cluster has",
-        )?;
+        let expected = "a directory that no other cluster has";
+        self.check(own, &key("slurm_bin"), expected)?;
         self.run_times(cluster, &config, &key("run_times"))?;
         self.node_failures(cluster, &config.resources, &span)?;
         cluster.faces = cluster.faces.take().filter(|faces| !faces.is_empty());
@@ -265,20 +259,14 @@ impl Context<'_> {
         }
         // One a second is many enough.
         let at = self.tables.key(span, "node_failures");
-        let failures = cluster
-            .node_failures
-            .as_ref()
-            .map(|failures| (failures, at));
+        let failures = cluster.node_failures.as_ref().map(|it| (it, at));
         self.failures(failures, SimDuration::from_secs(MOST_FAILURES))?;
         for outage in cluster.outages.iter().flatten() {
             let at = self.tables.key(span, "outages");
             let ends = outage.from.zip(outage.until);
             let expected = "outages that each have a from and a later until";
-            self.check(
-                ends.is_some_and(|(from, until)| from.0 < until.0),
-                &at,
-                expected,
-            )?;
+            let in_order = ends.is_some_and(|(from, until)| from.0 < until.0);
+            self.check(in_order, &at, expected)?;
         }
         Ok(())
     }
@@ -305,21 +293,17 @@ impl Context<'_> {
                 let path = self.find(&file.0.0);
                 let path = path.map_err(|places| self.refuse(&at(), places))?;
                 *file = Str(PathText::of(&path));
-                self.read_resources(&path, &at())
+                resources::read(&path).map_err(|source| {
+                    let (field, value) = self.tables.describe(&at());
+                    ScenarioError::Resources {
+                        at: self.tables.source.place(&at()),
+                        field,
+                        value,
+                        source: Box::new(source),
+                    }
+                })
             }
         }
-    }
-
-    fn read_resources(&self, path: &Path, span: &Range<usize>) -> Result<Resources> {
-        resources::read(path).map_err(|source| {
-            let (field, value) = self.tables.describe(span);
-            ScenarioError::Resources {
-                at: self.tables.source.place(span),
-                field,
-                value,
-                source: Box::new(source),
-            }
-        })
     }
 
     fn add_link(&self, built: &mut Built, raw: &mut At<Link>) -> Result<()> {

@@ -39,11 +39,8 @@ impl Context<'_> {
     /// Refuses several seeds where every run would be the same.
     pub(super) fn refuse_repeats(&self, scenario: Scenario, run: &Run) -> Result<Scenario> {
         let seeds = |it: &Replicate| it.over == Over::Seed && it.count > 1;
-        let Some(at) = run
-            .replicate
-            .as_ref()
-            .filter(|_| scenario.replicate.is_some_and(|it| seeds(&it)))
-        else {
+        let repeats = scenario.replicate.as_ref().is_some_and(seeds);
+        let Some(at) = run.replicate.as_ref().filter(|_| repeats) else {
             return Ok(scenario);
         };
         let expected = "something that depends on the seed, which nothing here does: every repeat \

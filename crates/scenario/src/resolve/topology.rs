@@ -41,11 +41,8 @@ impl Context<'_> {
             if let Some(central) = &raw.central {
                 let is_so = central.value();
                 let expected = "one central domain at most";
-                self.check(
-                    !is_so || grid.central().is_none(),
-                    &central.span(),
-                    expected,
-                )?;
+                let alone = !is_so || grid.central().is_none();
+                self.check(alone, &central.span(), expected)?;
                 grid.domains[id.index()].topology.central = is_so;
             }
             self.lease_timeout(grid, id, raw)?;
@@ -93,10 +90,8 @@ impl Context<'_> {
             let (mut first, mut said) = (None, by_policy);
             for (written, domain) in raw.domains().zip(&grid.domains) {
                 let kind = domain.broker.matchmaking_under(policy);
-                let key = written
-                    .broker
-                    .as_ref()
-                    .map(|it| self.tables.key(&it.span(), "matchmaking"));
+                let key = written.broker.as_ref();
+                let key = key.map(|it| self.tables.key(&it.span(), "matchmaking"));
                 // Where it is written, for this domain or for one before.
                 let is_its = kind == domain.broker.matchmaking;
                 let key = key.filter(|key| is_its && !key.is_empty());

@@ -125,10 +125,8 @@ impl Context<'_> {
 
     /// What says how jobs are divided: a trace, or a draw.
     fn components_from(&self, raw: &Workload) -> Result<ComponentsFrom> {
-        let draw = raw
-            .draw
-            .as_ref()
-            .and_then(|draw| draw.get().components.as_ref());
+        let draw = raw.draw.as_ref().map(At::get);
+        let draw = draw.and_then(|draw| draw.components.as_ref());
         let Some(written) = &raw.components_from else {
             let drawn = draw.map(|_| ComponentsFrom::One);
             return Ok(drawn.unwrap_or_default());
@@ -361,7 +359,6 @@ impl Context<'_> {
 
     fn entry(&self, span: &Range<usize>, raw: &Workload, grid: &Grid) -> Result<Entry> {
         let domains: Vec<&str> = grid.domains.iter().map(|d| d.name.as_str()).collect();
-        let clusters: Vec<&str> = grid.clusters.iter().map(|c| c.name.as_str()).collect();
         match (&raw.domain, &raw.cluster) {
             (Some(_), Some(cluster)) => {
                 let expected = "either domain or cluster, not both";
@@ -370,19 +367,16 @@ impl Context<'_> {
             (Some(domain), None) => {
                 let expected = "no domain in a run without brokers ([[domain]])";
                 self.check(!domains.is_empty(), &domain.span(), expected)?;
-                let index =
-                    self.position((&domain.get().0.0, &domain.span()), &domains, "a domain")?;
-                let administrative = grid.domains[usize::from(index)].topology.administrative;
+                let id = self.domain(grid, domain)?;
+                let administrative = grid.domains[id.index()].topology.administrative;
                 let expected = "a domain where jobs enter, none that is administrative";
                 self.check(!administrative, &domain.span(), expected)?;
-                Ok(Entry::Domain(DomainId(index)))
+                Ok(Entry::Domain(id))
             }
             (None, Some(cluster)) => {
-                let index = self.position(
-                    (&cluster.get().0.0, &cluster.span()),
-                    &clusters,
-                    "a cluster",
-                )?;
+                let clusters: Vec<&str> = grid.clusters.iter().map(|c| c.name.as_str()).collect();
+                let named = (&*cluster.get().0.0, &cluster.span());
+                let index = self.position(named, &clusters, "a cluster")?;
                 Ok(Entry::Cluster(ClusterId(index)))
             }
             (None, None) => match domains.as_slice() {

@@ -55,6 +55,13 @@ const RELATIONS: [(&str, Comparison); 5] = [
     ("=", Comparison::Equal),
 ];
 
+/// The jobs of a user from one number to another.
+const FLURRY: [(Quality, Comparison); 3] = [
+    (Quality::User, Comparison::Equal),
+    (Quality::Job, Comparison::AtLeast),
+    (Quality::Job, Comparison::AtMost),
+];
+
 impl Filter {
     /// Reads conditions joined by `and`; parentheses change nothing.
     ///
@@ -85,18 +92,13 @@ impl Filter {
         let (from, to) = jobs.split_once('-')?;
         let number = |text: &str| text.trim().parse::<u64>().ok();
         let (user, from, to) = (number(user)?, number(from)?, number(to)?);
-        let condition = |quality, relation, value| Condition {
+        let condition = |((quality, relation), value)| Condition {
             quality,
             relation,
             value,
         };
-        (from <= to).then(|| {
-            Filter(vec![
-                condition(Quality::User, Comparison::Equal, user),
-                condition(Quality::Job, Comparison::AtLeast, from),
-                condition(Quality::Job, Comparison::AtMost, to),
-            ])
-        })
+        let conditions = FLURRY.into_iter().zip([user, from, to]).map(condition);
+        (from <= to).then(|| Filter(conditions.collect()))
     }
 
     /// Whether all conditions hold; a field that is not available meets none.
@@ -110,12 +112,7 @@ impl Filter {
             return None;
         };
         let shape = [user, from, to].map(|c| (c.quality, c.relation));
-        let flurry = [
-            (Quality::User, Comparison::Equal),
-            (Quality::Job, Comparison::AtLeast),
-            (Quality::Job, Comparison::AtMost),
-        ];
-        (shape == flurry).then(|| format!("{user} and ({from} and {to})"))
+        (shape == FLURRY).then(|| format!("{user} and ({from} and {to})"))
     }
 }
 

@@ -23,18 +23,13 @@ impl NotifyHosts {
     /// # Errors
     /// A problem document that says what is allowed.
     pub fn check(self, notify: Option<&str>) -> Result<()> {
-        let Some(url) = notify.filter(|_| self == NotifyHosts::Loopback) else {
-            return Ok(());
-        };
-        match is_on_loopback(url) {
-            true => Ok(()),
-            false => {
-                let expected = "a URL on this machine's loopback, such as \
-                                http://127.0.0.1:8300/news (the service can be started \
-                                with --notify-anywhere)";
-                Err(Problem::field("notify", url, expected))
-            }
-        }
+        let is_refused = |url: &&str| self == NotifyHosts::Loopback && !is_on_loopback(url);
+        notify.filter(is_refused).map_or(Ok(()), |url| {
+            let expected = "a URL on this machine's loopback, such as \
+                            http://127.0.0.1:8300/news (the service can be started \
+                            with --notify-anywhere)";
+            Err(Problem::field("notify", url, expected))
+        })
     }
 }
 

@@ -55,14 +55,10 @@ impl EndsQuery {
     /// A problem document when the wait is too long.
     pub fn wait(&self) -> Result<Duration> {
         let wait = Duration::from_millis(self.wait_ms);
-        match wait <= MAX_WAIT {
-            true => Ok(wait),
-            false => Err(Problem::field(
-                "wait_ms",
-                &self.wait_ms.to_string(),
-                "at most 30000",
-            )),
-        }
+        let too_long = || Problem::field("wait_ms", &self.wait_ms.to_string(), "at most 30000");
+        Some(wait)
+            .filter(|wait| *wait <= MAX_WAIT)
+            .ok_or_else(too_long)
     }
 }
 

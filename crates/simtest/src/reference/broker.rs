@@ -35,9 +35,7 @@ use std::cmp::Ordering;
 struct Visit {
     spec: JobSpec,
     from: Option<DomainId>,
-    hop: u32,
-    origin: DomainId,
-    settled: bool,
+    way: RefWay,
     sent_to: Option<Target>,
     sent_at: SimTime,
     /// When it is to start where it was sent, if that is told.
@@ -72,6 +70,16 @@ pub struct RefWay {
     pub origin: DomainId,
     /// Whether it is to stay.
     pub settled: bool,
+}
+
+impl Visit {
+    /// The way of a job that is forwarded once more.
+    fn onward(&self) -> RefWay {
+        RefWay {
+            hop: self.way.hop + 1,
+            ..self.way
+        }
+    }
 }
 
 /// What a cycle decides about one job.
@@ -139,36 +147,29 @@ impl<'a> RefBroker<'a> {
     /// The broker of this domain, with nothing received yet.
     pub fn new(grid: &'a Grid, domain: DomainId, seed: u64) -> Self {
         let this = &grid.domains[domain.index()];
-        let idle = |clusters: &[ClusterId]| -> Vec<(ClusterId, RefLoad)> {
-            let mut loads = Vec::new();
-            for id in clusters {
+        let view = |target, latency, bandwidth, clusters: &[ClusterId]| {
+            let idle = |id: &ClusterId| {
                 let resources = &grid.clusters[id.index()].config.resources;
-                loads.push((*id, RefLoad::idle(resources.processors())));
+                (*id, RefLoad::idle(resources.processors()))
+            };
+            RefView {
+                target,
+                latency,
+                bandwidth,
+                loads: clusters.iter().map(idle).collect(),
+                sent: Vec::new(),
+                waiting: Vec::new(),
             }
-            loads
         };
         let mut views = Vec::new();
         for id in &this.clusters {
-            views.push(RefView {
-                target: Target::Cluster(*id),
-                latency: this.broker.lrms_latency,
-                bandwidth: None,
-                loads: idle(&[*id]),
-                sent: Vec::new(),
-                waiting: Vec::new(),
-            });
+            let latency = this.broker.lrms_latency;
+            views.push(view(Target::Cluster(*id), latency, None, &[*id]));
         }
-        for link in &grid.links {
-            if link.consumer == domain {
-                views.push(RefView {
-                    target: Target::Peer(link.provider),
-                    latency: link.latency,
-                    bandwidth: link.bandwidth,
-                    loads: idle(&propagation::told(grid, link.provider, domain)),
-                    sent: Vec::new(),
-                    waiting: Vec::new(),
-                });
-            }
+        for link in grid.links.iter().filter(|link| link.consumer == domain) {
+            let told = propagation::told(grid, link.provider, domain);
+            let to = Target::Peer(link.provider);
+            views.push(view(to, link.latency, link.bandwidth, &told));
         }
         RefBroker {
             grid,
@@ -203,9 +204,7 @@ impl<'a> RefBroker<'a> {
         self.visits.push(Visit {
             spec: spec.clone(),
             from,
-            hop: way.hop,
-            origin: way.origin,
-            settled: way.settled,
+            way,
             sent_to: None,
             sent_at: SimTime::ZERO,
             starts: None,
@@ -244,10 +243,9 @@ impl<'a> RefBroker<'a> {
         if !returns {
             visit.refused_by.push(by);
             let is_own = matches!(by, Target::Cluster(_));
-            for earlier in self.visits[..index].iter_mut().filter(|_| is_own) {
-                if earlier.spec.id == job {
-                    earlier.refused_by.push(by);
-                }
+            let earlier = self.visits[..index].iter_mut();
+            for visit in earlier.filter(|it| is_own && it.spec.id == job) {
+                visit.refused_by.push(by);
             }
             return None;
         }
@@ -325,14 +323,11 @@ impl<'a> RefBroker<'a> {
     fn turn_away(&mut self, index: usize, lost: &Chosen) -> Decision {
         let visit = self.visits.remove(index);
         let job = visit.spec.id;
-        let reason = if *lost == Chosen::Back {
-            Reason::HopsExhausted
-        } else if *lost == Chosen::TooLate {
-            Reason::NotReserved
-        } else if visit.refused_by.is_empty() {
-            Reason::NoCandidate
-        } else {
-            Reason::AllRefused
+        let reason = match lost {
+            Chosen::Back => Reason::HopsExhausted,
+            Chosen::TooLate => Reason::NotReserved,
+            _ if visit.refused_by.is_empty() => Reason::NoCandidate,
+            _ => Reason::AllRefused,
         };
         match visit.from {
             Some(from) => Decision::Refuse(job, from, reason),
@@ -365,10 +360,9 @@ impl<'a> RefBroker<'a> {
         if let Target::Peer(peer) = view.target {
             self.sent.push(peer);
         }
-        for (peer, asked) in &mut self.asked {
-            if view.target == Target::Peer(*peer) {
-                *asked -= visit.spec.processors();
-            }
+        let asked = self.asked.iter_mut();
+        for (_, asked) in asked.filter(|(peer, _)| view.target == Target::Peer(*peer)) {
+            *asked -= visit.spec.processors();
         }
         let lends = self.settings.matchmaking().is_lending();
         if let (true, Some(to), Target::Cluster(cluster)) = (lends, visit.from, view.target) {
@@ -376,14 +370,7 @@ impl<'a> RefBroker<'a> {
         }
         match view.target {
             Target::Cluster(cluster) => Decision::Dispatch(visit.spec.id, cluster, None),
-            Target::Peer(peer) => {
-                let way = RefWay {
-                    hop: visit.hop + 1,
-                    origin: visit.origin,
-                    settled: visit.settled,
-                };
-                Decision::Forward(visit.spec.id, peer, way)
-            }
+            Target::Peer(peer) => Decision::Forward(visit.spec.id, peer, visit.onward()),
         }
     }
 
@@ -425,19 +412,23 @@ impl<'a> RefBroker<'a> {
     /// An own cluster that could hold the job when empty; a peer from which
     /// the forwards that are left lead to such a cluster.
     fn could_ever_run(&self, visit: &Visit, target: Target) -> bool {
-        let fits = |id: &ClusterId| {
-            let cluster = &self.grid.clusters[id.index()];
-            cluster.config.resources.could_run(&visit.spec.components)
-        };
         match target {
-            Target::Cluster(id) => fits(&id),
+            Target::Cluster(id) => self.could_hold(&visit.spec, &[id]),
             Target::Peer(_) if self.policy == "local-only" => false,
-            Target::Peer(_) if visit.settled || visit.hop >= self.hops() => false,
+            Target::Peer(_) if visit.way.settled || visit.way.hop >= self.hops() => false,
             Target::Peer(peer) => {
-                let left = self.hops() - visit.hop - 1;
-                self.clusters_within(peer, left).iter().any(fits)
+                let left = self.hops() - visit.way.hop - 1;
+                self.could_hold(&visit.spec, &self.clusters_within(peer, left))
             }
         }
+    }
+
+    /// Whether one of these clusters could hold a job when empty.
+    fn could_hold(&self, job: &JobSpec, clusters: &[ClusterId]) -> bool {
+        clusters.iter().any(|id| {
+            let resources = &self.grid.clusters[id.index()].config.resources;
+            resources.could_run(&job.components)
+        })
     }
 
     fn clusters_within(&self, domain: DomainId, hops: u32) -> Vec<ClusterId> {

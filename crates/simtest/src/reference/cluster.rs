@@ -145,9 +145,8 @@ impl RefCluster {
         if let Some(window) = &job.start_window {
             return self.reserve(now, job, window);
         }
-        if let Some(limit) = self.config.queue_limit
-            && self.queue.len() >= limit
-        {
+        let limit = self.config.queue_limit;
+        if limit.is_some_and(|limit| self.queue.len() >= limit) {
             return Err(Reason::QueueFull);
         }
         self.queue.push(self.as_it_runs_here(job));
@@ -292,13 +291,9 @@ impl RefCluster {
     fn start(&mut self, now: SimTime, index: usize, placement: Placement) -> RefStart {
         let spec = self.queue.remove(index);
         self.take_promise(spec.id);
-        let later = |length: SimDuration| {
-            let finish = now.as_nanos().saturating_add(length.as_nanos());
-            SimTime::from_nanos(finish)
-        };
-        let finish = later(self.time_on(spec.run_time, &placement));
-        let expected = later(self.time_on(estimate(&spec), &placement));
-        let promised = later(self.length(&spec));
+        let finish = now + self.time_on(spec.run_time, &placement);
+        let expected = now + self.time_on(estimate(&spec), &placement);
+        let promised = now + self.length(&spec);
         self.change(&spec, &placement, true);
         self.unplanned = true;
         let start = RefStart {

@@ -11,7 +11,7 @@ use crate::trail::{Step, Trails};
 use gridrig_core::agent::{Asked, ClaimAnswer, ClaimStep, Deal};
 use gridrig_core::broker::{LocalInfo, MatchmakingKind};
 use gridrig_core::event::Party;
-use gridrig_core::grid::{Domain, Grid};
+use gridrig_core::grid::{Domain, Grid, Link};
 use gridrig_core::ids::{ClusterId, DomainId, JobId};
 use gridrig_core::job::{Entry, Reason, Submission};
 use gridrig_core::message::Target;
@@ -186,10 +186,8 @@ impl<'a> Simulation<'a> {
                     self.cycle(now, index);
                     self.cycles[index] = after(now, self.brokers[index].interval());
                 }
-                while self.brokers[index]
-                    .gives_up_at()
-                    .is_some_and(|at| at <= now)
-                {
+                let is_due = |it: &RefBroker<'_>| it.gives_up_at().is_some_and(|at| at <= now);
+                while is_due(&self.brokers[index]) {
                     let said = self.brokers[index].give_up_due(now);
                     self.carry_out_all(now, self.brokers[index].domain(), said);
                 }
@@ -441,22 +439,15 @@ impl<'a> Simulation<'a> {
     /// interval.
     fn changed(&mut self, now: SimTime, index: usize) {
         let interval = self.grid.clusters[index].config.interval.as_nanos();
-        let now_ns = now.as_nanos();
-        let wait = if interval == 0 || now_ns.is_multiple_of(interval) {
-            0
-        } else {
-            interval - now_ns % interval
-        };
-        let due = after(now, SimDuration::from_nanos(wait));
+        // There is none of an interval of 0.
+        let due = now.as_nanos().checked_next_multiple_of(interval);
+        let due = due.map_or(now, SimTime::from_nanos);
         self.passes[index] = Some(self.passes[index].map_or(due, |pass| pass.min(due)));
     }
 
     fn loads(&self, now: SimTime, clusters: &[ClusterId]) -> Vec<(ClusterId, RefLoad)> {
-        let mut loads = Vec::new();
-        for id in clusters {
-            loads.push((*id, self.clusters[id.index()].sample(now)));
-        }
-        loads
+        let load = |id: &ClusterId| (*id, self.clusters[id.index()].sample(now));
+        clusters.iter().map(load).collect()
     }
 
     fn lrms_latency(&self, domain: DomainId) -> SimDuration {
@@ -466,11 +457,13 @@ impl<'a> Simulation<'a> {
     /// The latency of the link over which `consumer` forwards to `provider`;
     /// what comes back takes the same link.
     fn link_latency(&self, consumer: DomainId, provider: DomainId) -> SimDuration {
-        let links = &self.grid.links;
-        let link = links
-            .iter()
-            .find(|link| (link.consumer, link.provider) == (consumer, provider));
+        let link = self.link(consumer, provider);
         link.map_or(SimDuration::ZERO, |link| link.latency)
+    }
+
+    fn link(&self, consumer: DomainId, provider: DomainId) -> Option<&Link> {
+        let mut links = self.grid.links.iter();
+        links.find(|link| (link.consumer, link.provider) == (consumer, provider))
     }
 
     fn key_of(&self, entry: Entry, job: JobId) -> (u16, u16, u32) {

@@ -111,10 +111,7 @@ impl<'a> Matching<'a> {
                     left.push(component);
                 }
             }
-            if left
-                .iter()
-                .all(|component| self.may_be_augmented(*component))
-            {
+            if left.iter().all(|one| self.may_be_augmented(*one)) {
                 for component in left {
                     self.augment(component)?;
                 }
@@ -153,18 +150,14 @@ impl<'a> Matching<'a> {
     }
 
     fn components_at(&self, cluster: usize) -> u64 {
-        self.held
-            .get(&cluster)
-            .map_or(0, |(components, _)| *components)
+        let held = self.held.get(&cluster);
+        held.map_or(0, |(components, _)| *components)
     }
 
     /// The window in which what is reserved there starts as it does.
     fn as_it_starts(&self, cluster: usize) -> (SimTime, SimTime) {
-        let by = self
-            .held
-            .get(&cluster)
-            .map(|(_, answer)| self.answers[*answer]);
-        match by {
+        let held = self.held.get(&cluster);
+        match held.map(|(_, answer)| self.answers[*answer]) {
             Some(ClaimAnswer::Reserved { start, .. }) => (start, start),
             _ => self.window,
         }
@@ -189,11 +182,8 @@ impl<'a> Matching<'a> {
     fn move_into_window(&mut self) -> Result<(), Question> {
         for cluster in self.held.keys().copied().collect::<Vec<_>>() {
             let is_early = self.as_it_starts(cluster).0 < self.window.0;
-            let mut left = if is_early {
-                self.components_at(cluster)
-            } else {
-                0
-            };
+            let all = self.components_at(cluster);
+            let mut left = if is_early { all } else { 0 };
             while left > 0 && !self.ask(cluster, left, self.window)? {
                 let last = left.ilog2() as usize;
                 left -= bit(last);

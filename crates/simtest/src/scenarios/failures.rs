@@ -59,17 +59,11 @@ fn fail(
         if group.count == 0 || !(whole || index == one) {
             continue;
         }
-        let node = if whole {
-            0
-        } else {
-            rng.random_range(0..group.count)
-        };
-        let most = group.count - node;
-        let nodes = if whole {
-            most
-        } else {
-            rng.random_range(1..=most.min(3))
-        };
+        let (mut node, mut nodes) = (0, group.count);
+        if !whole {
+            node = rng.random_range(0..group.count);
+            nodes = rng.random_range(1..=(group.count - node).min(3));
+        }
         for (at, up) in [(from, false), (until, true)] {
             let resource = u16::try_from(index).unwrap_or(0);
             let change = NodeChange {

@@ -74,15 +74,9 @@ fn add_tree(rng: &mut ChaCha8Rng, grid: &mut Grid) {
             let related = [parent(a), parent(b)];
             let is_parent = related[1] == Some(DomainId(a));
             let beside = related[0] == related[1] && !once_in(rng, 3);
-            if beside {
-                grid.domains[usize::from(a)]
-                    .topology
-                    .siblings
-                    .push(DomainId(b));
-                grid.domains[usize::from(b)]
-                    .topology
-                    .siblings
-                    .push(DomainId(a));
+            for (one, other) in [(a, b), (b, a)].into_iter().filter(|_| beside) {
+                let topology = &mut grid.domains[usize::from(one)].topology;
+                topology.siblings.push(DomainId(other));
             }
             if is_parent || beside || [a, b].contains(&central) {
                 link(rng, grid, DomainId(a), DomainId(b));

@@ -25,12 +25,12 @@ pub struct ArrivalProfile {
 impl ArrivalProfile {
     /// Of these jobs.
     pub fn of(submits: &[SimDuration], clock: &Clock) -> Self {
-        let week = hours_of_week(submits, clock);
         let mut hourly = [0; 24];
         let mut daily = [0; 7];
-        for (hour, count) in week.iter().enumerate() {
-            hourly[hour % 24] += count;
-            daily[hour / 24] += count;
+        for submit in submits {
+            let hour = clock.hour_of_week(*submit);
+            hourly[hour % 24] += 1;
+            daily[hour / 24] += 1;
         }
         let first = submits.iter().min().copied().unwrap_or_default();
         let last = submits.iter().max().copied().unwrap_or_default();
@@ -51,15 +51,6 @@ impl ArrivalProfile {
             _ => 0.0,
         })
     }
-}
-
-/// Jobs by hour of the week, from Monday 0:00.
-pub fn hours_of_week(submits: &[SimDuration], clock: &Clock) -> [u64; 168] {
-    let mut counts = [0; 168];
-    for submit in submits {
-        counts[clock.hour_of_week(*submit)] += 1;
-    }
-    counts
 }
 
 /// The gaps between neighbours in seconds, for jobs in order of submission.

@@ -14,7 +14,7 @@ pub const BATCH_WINDOW: SimDuration = SimDuration::from_secs(120);
 const CLASSES: [u32; 9] = [2, 3, 5, 10, 20, 50, 100, 200, 500];
 
 /// Jobs that one user submitted within the window after the first of them.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Batch {
     /// Who.
     pub user: u32,
@@ -36,20 +36,6 @@ pub struct Batch {
 }
 
 impl Batch {
-    fn first(user: u32, place: usize, submit: SimDuration, run_time: SimDuration) -> Self {
-        Batch {
-            place,
-            user,
-            first_submit: submit,
-            jobs: 0,
-            run_time_min: run_time,
-            run_time_max: run_time,
-            processor_nanos: 0,
-            mean: 0.0,
-            squares: 0.0,
-        }
-    }
-
     fn add(&mut self, run_time: SimDuration, size: u32) {
         self.jobs += 1;
         self.run_time_min = self.run_time_min.min(run_time);
@@ -77,17 +63,12 @@ impl Batch {
     }
 }
 
-/// All batches, single jobs included, by the submission of their first job.
-/// Jobs come in order of submission; a job belongs to the batch of its user
-/// that is not older than `window`, else it begins a new one. Jobs without a
-/// user belong to none.
-pub fn batches(jobs: &Columns, window: SimDuration) -> Vec<Batch> {
-    collect(jobs, window, 1)
-}
-
-/// Batches of at least so many jobs. In most traces nearly all batches are
-/// single jobs; those are not kept when nobody asks for them.
-fn collect(jobs: &Columns, window: SimDuration, least: u32) -> Vec<Batch> {
+/// Batches of at least so many jobs, by the submission of their first job. Jobs
+/// come in order of submission; a job belongs to the batch of its user that is
+/// not older than `window`, else it begins a new one. Jobs without a user belong
+/// to none. In most traces nearly all batches are single jobs; those are not kept
+/// when nobody asks for them.
+pub fn batches(jobs: &Columns, window: SimDuration, least: u32) -> Vec<Batch> {
     // The last batch of each user.
     let mut open: HashMap<u32, Batch> = HashMap::new();
     let mut batches: Vec<Batch> = Vec::new();
@@ -96,7 +77,13 @@ fn collect(jobs: &Columns, window: SimDuration, least: u32) -> Vec<Batch> {
         match open.get_mut(&user) {
             Some(batch) if submit - batch.first_submit <= window => batch.add(run_time, size),
             _ => {
-                let mut first = Batch::first(user, place, submit, run_time);
+                let mut first = Batch {
+                    place,
+                    user,
+                    first_submit: submit,
+                    run_time_min: run_time,
+                    ..Batch::default()
+                };
                 first.add(run_time, size);
                 let ended = open.insert(user, first);
                 batches.extend(ended.filter(|batch| batch.jobs >= least));
@@ -154,7 +141,7 @@ pub struct SizeClass {
 impl BatchStatistics {
     /// Of jobs in order of submission.
     pub fn of(jobs: &Columns, window: SimDuration) -> Self {
-        let all = collect(jobs, window, 2);
+        let all = batches(jobs, window, 2);
         let in_none = jobs.users.iter().filter(|user| user.is_none()).count() as u64;
         let count: u64 = all.iter().map(|batch| u64::from(batch.jobs)).sum();
         let total: u128 = jobs.demands().sum();
@@ -222,7 +209,7 @@ mod tests {
             (200, Some(1), 7, 1),
             (200, None, 7, 1),
         ]);
-        let all = batches(&jobs, BATCH_WINDOW);
+        let all = batches(&jobs, BATCH_WINDOW, 1);
         let sizes: Vec<(u32, u32)> = all.iter().map(|b| (b.user, b.jobs)).collect();
         assert_eq!(sizes, [(1, 3), (2, 1), (1, 2)]);
         assert_eq!(all[0].orders_of_magnitude(), 3.0);

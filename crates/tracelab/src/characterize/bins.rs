@@ -1,6 +1,6 @@
 //! Bins of equal width that a reader can name: 10 minutes, 6 hours, 2 days.
 
-use gridrig_core::time::NANOS_PER_SEC;
+use gridrig_core::time::{NANOS_PER_SEC, SimDuration};
 
 /// Widths in seconds; past the last one, its doublings.
 const NICE_SECONDS: [u64; 27] = [
@@ -43,7 +43,13 @@ impl Bins {
         }
     }
 
-    /// The same in seconds.
+    /// About `bins` bins of a nice width.
+    pub fn spanning(begin: SimDuration, end: SimDuration, bins: usize) -> Self {
+        let (begin, end) = (begin.as_nanos(), end.as_nanos());
+        Bins::new(begin, end, nice_width(end - begin, bins))
+    }
+
+    /// The width in seconds.
     pub fn width_s(&self) -> f64 {
         self.width as f64 / NANOS_PER_SEC as f64
     }
@@ -59,19 +65,18 @@ impl Bins {
         if bin + 1 >= self.count {
             return u64::MAX;
         }
-        self.origin
-            .saturating_add((bin as u64 + 1).saturating_mul(self.width))
+        self.start(bin + 1)
+    }
+
+    fn start(&self, bin: usize) -> u64 {
+        let offset = (bin as u64).saturating_mul(self.width);
+        self.origin.saturating_add(offset)
     }
 
     /// Where the bins begin, in seconds.
     pub fn starts_s(&self) -> Vec<f64> {
-        let start = |bin: usize| {
-            self.origin
-                .saturating_add((bin as u64).saturating_mul(self.width))
-        };
-        (0..self.count)
-            .map(|bin| start(bin) as f64 / NANOS_PER_SEC as f64)
-            .collect()
+        let start = |bin| self.start(bin) as f64 / NANOS_PER_SEC as f64;
+        (0..self.count).map(start).collect()
     }
 }
 

@@ -67,7 +67,7 @@ impl Clock {
         let zone = header
             .values("TimeZone")
             .iter()
-            .find_map(|value| leading_integer(value))
+            .find_map(|value| value.split_whitespace().next()?.parse::<i64>().ok())
             .filter(|offset| offset.abs() <= FARTHEST_OFFSET);
         let Some(unix) = header.unix_start_time().filter(|unix| *unix > 0) else {
             return Clock::new(ClockSource::Trace, None, 0, false);
@@ -116,11 +116,6 @@ impl Clock {
     /// time 0 where no calendar is known).
     pub fn hour_of_week(&self, submit: SimDuration) -> usize {
         (self.second_of_week(submit) / 3_600) as usize
-    }
-
-    /// Hour of the day, 0 to 23.
-    pub fn hour(&self, submit: SimDuration) -> usize {
-        self.hour_of_week(submit) % 24
     }
 
     /// Seconds since Monday 0:00.
@@ -172,11 +167,6 @@ impl Clock {
             (hours, minutes) => format!("UTC{sign}{hours}:{minutes:02}"),
         }
     }
-}
-
-/// The whole number that begins a value, with its sign.
-fn leading_integer(value: &str) -> Option<i64> {
-    value.split_whitespace().next()?.parse().ok()
 }
 
 /// Seconds since 1970 of a date in the spellings that headers use: `Wed Jun
@@ -246,7 +236,7 @@ mod tests {
         );
         assert_eq!(clock.source, ClockSource::StartTime);
         assert_eq!((clock.utc_offset_s, clock.contradiction), (-14_400, false));
-        assert_eq!(clock.hour(SimDuration::ZERO), 17);
+        assert_eq!(clock.hour_of_week(SimDuration::ZERO) % 24, 17);
         assert_eq!(clock.hour_of_week(SimDuration::ZERO) / 24, 2);
         assert_eq!(
             clock.hour_of_week(SimDuration::from_secs(7 * 3_600)) / 24,
@@ -278,7 +268,8 @@ mod tests {
         assert_eq!(utc.source, ClockSource::Utc);
         let trace = clock("; StartTime: Wed Jun 26 17:06:00 EDT 1996");
         assert_eq!(trace.source, ClockSource::Trace);
-        assert_eq!(trace.hour(SimDuration::from_secs(90_000)), 1);
+        let next_day = SimDuration::from_secs(90_000);
+        assert_eq!(trace.hour_of_week(next_day) % 24, 1);
         assert_eq!(
             trace.hour_of_week(SimDuration::from_secs(8 * 86_400)) / 24,
             1

@@ -3,7 +3,7 @@
 
 mod walk;
 
-use super::bins::{Bins, nice_width};
+use super::bins::Bins;
 use super::calendar::Clock;
 use super::demand::Demand;
 use super::{Columns, Distinct};
@@ -194,8 +194,8 @@ pub fn clusters(
     let last = loaded.jobs.last()?.submit;
     let gathered = gather(loaded, field);
     let mut walk = Walk::new(clock, &gathered.ids);
-    for arrival in &gathered.arrivals {
-        walk.add(arrival.submit, arrival.cluster as usize);
+    for (submit, cluster) in &gathered.arrivals {
+        walk.add(*submit, *cluster as usize);
     }
     walk.close_hour();
     let sizes = sizes(&gathered, processors);
@@ -209,25 +209,16 @@ pub fn clusters(
     for load in &mut loads {
         load.name = name_of(loaded, field, load.cluster);
     }
-    let grid = Bins::new(
-        first.as_nanos(),
-        last.as_nanos(),
-        nice_width((last - first).as_nanos(), bins),
-    );
+    let grid = Bins::spanning(first, last, bins);
+    let between = |of: fn(&ClusterLoad) -> Option<f64>| {
+        widest(loads.iter().map(|load| (load.cluster, of(load))))
+    };
     Some(Clusters {
         field,
         count: loads.len() as u64,
         jobs_without: (loaded.jobs.len() - gathered.arrivals.len()) as u64,
-        overall_imbalance: widest(
-            loads
-                .iter()
-                .map(|load| (load.cluster, load.cumulative_load)),
-        ),
-        arrivals_imbalance: widest(
-            loads
-                .iter()
-                .map(|load| (load.cluster, Some(load.jobs as f64))),
-        ),
+        overall_imbalance: between(|load| load.cumulative_load),
+        arrivals_imbalance: between(|load| Some(load.jobs as f64)),
         hours_with_idle_cluster_share: walk.idle_share(),
         temporary_imbalance: walk.worst,
         series: series(&grid, &loads, walk.shift, &gathered),
@@ -235,19 +226,13 @@ pub fn clusters(
     })
 }
 
-/// An arrival at a cluster, by the place of the cluster in [`Gathered::ids`].
-#[derive(Clone, Copy)]
-struct Arrival {
-    submit: SimDuration,
-    cluster: u32,
-}
-
 /// What one walk over the jobs gives.
 #[derive(Default)]
 struct Gathered {
     /// The numbers of the clusters in order of appearance.
     ids: Vec<u32>,
-    arrivals: Vec<Arrival>,
+    /// When, and at which cluster by its place in `ids`.
+    arrivals: Vec<(SimDuration, u32)>,
     /// Per cluster the jobs as they really started; `None` once one of them
     /// has no wait time.
     started: Vec<Option<Vec<TraceJob>>>,
@@ -263,10 +248,7 @@ fn gather(loaded: &Loaded, field: ClusterField) -> Gathered {
             gathered.ids.push(id);
             gathered.started.push(Some(Vec::new()));
         }
-        gathered.arrivals.push(Arrival {
-            submit: job.submit,
-            cluster: at as u32,
-        });
+        gathered.arrivals.push((job.submit, at as u32));
         match (gathered.started[at].as_mut(), job.wait_time) {
             (Some(jobs), Some(wait)) => {
                 let submit = job.submit + wait;
@@ -303,7 +285,7 @@ fn load(
     span: SimDuration,
     known: Option<(u64, ClusterSizeFrom)>,
 ) -> ClusterLoad {
-    let size = known.map(|known| known.0);
+    let (size, size_from) = known.unzip();
     let days = span.as_secs_f64() / 86_400.0;
     let hours = span.as_secs_f64() / 3_600.0;
     let per = |value: f64| size.map(|size| value / size as f64);
@@ -311,7 +293,7 @@ fn load(
         cluster: count.id,
         name: None,
         processors: size,
-        processors_from: known.map(|known| known.1),
+        processors_from: size_from,
         jobs: count.jobs,
         jobs_share: count.jobs as f64 / jobs.max(1) as f64,
         daily_load_mean: per(count.jobs as f64 / days.max(1.0)),
@@ -350,13 +332,13 @@ fn series(grid: &Bins, loads: &[ClusterLoad], shift: u64, gathered: &Gathered) -
     let mut arrivals = vec![vec![0u64; grid.count]; shown.len()];
     let mut hourly_max = arrivals.clone();
     let mut hours = vec![Interval::default(); shown.len()];
-    for arrival in &gathered.arrivals {
-        let Some(at) = places[arrival.cluster as usize] else {
+    for (submit, cluster) in &gathered.arrivals {
+        let Some(at) = places[*cluster as usize] else {
             continue;
         };
-        let bin = grid.index(arrival.submit.as_nanos());
+        let bin = grid.index(submit.as_nanos());
         arrivals[at][bin] += 1;
-        hours[at].add((arrival.submit.as_nanos() / NANOS_PER_SEC + shift) / 3_600);
+        hours[at].add((submit.as_nanos() / NANOS_PER_SEC + shift) / 3_600);
         hourly_max[at][bin] = hourly_max[at][bin].max(hours[at].jobs);
     }
     let curve = |(load, (arrivals, hourly_max)): (&ClusterLoad, (Vec<u64>, Vec<u64>))| {

@@ -2,7 +2,7 @@
 //! when it is submitted (LSAP 4.2, Figures 7 and 8).
 
 use super::Columns;
-use super::bins::{Bins, nice_width};
+use super::bins::Bins;
 use gridrig_core::time::SimDuration;
 use serde::Serialize;
 
@@ -113,9 +113,17 @@ impl Demand {
         let (Some(begin), Some(end)) = (begin, end) else {
             return Demand::default();
         };
-        let (begin, end) = (begin.as_nanos(), end.as_nanos());
-        let grid = Bins::new(begin, end, nice_width(end - begin, bins));
-        let mut gauge = Gauge::new(grid, machine);
+        let grid = Bins::spanning(*begin, end, bins);
+        let mut gauge = Gauge {
+            processors: Channel::new(grid.count),
+            jobs: Channel::new(grid.count),
+            grid,
+            bin: 0,
+            machine,
+            first: None,
+            last: 0,
+            above: 0,
+        };
         sweep(jobs, |level| gauge.add(level));
         gauge.finish()
     }
@@ -176,19 +184,6 @@ impl Channel {
 }
 
 impl Gauge {
-    fn new(grid: Bins, machine: Option<u64>) -> Self {
-        Gauge {
-            processors: Channel::new(grid.count),
-            jobs: Channel::new(grid.count),
-            grid,
-            bin: 0,
-            machine,
-            first: None,
-            last: 0,
-            above: 0,
-        }
-    }
-
     fn add(&mut self, level: Level) {
         if self.first.is_none() {
             self.first = Some(level.from);

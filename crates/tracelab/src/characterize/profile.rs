@@ -2,7 +2,7 @@
 //! Figures 5 and 6).
 
 use super::Columns;
-use super::bins::{Bins, nice_width};
+use super::bins::Bins;
 use gridrig_core::time::SimDuration;
 use serde::Serialize;
 
@@ -37,10 +37,9 @@ impl Profile {
             bin_s: Some(grid.width_s()),
             at_s: grid.starts_s(),
             jobs: vec![0; count],
-            run_time_mean_s: Vec::new(),
             run_time_max_s: vec![0.0; count],
-            processors_mean: Vec::new(),
             processors_max: vec![0; count],
+            ..Profile::default()
         };
         let mut sums = vec![(0.0f64, 0u64); count];
         for (submit, run_time, size) in jobs.rows() {
@@ -61,9 +60,8 @@ impl Profile {
 }
 
 fn grid(submits: &[SimDuration], bins: usize) -> Option<Bins> {
-    let first = submits.iter().min()?.as_nanos();
-    let last = submits.iter().max()?.as_nanos();
-    Some(Bins::new(first, last, nice_width(last - first, bins)))
+    let (first, last) = (submits.iter().min()?, submits.iter().max()?);
+    Some(Bins::spanning(*first, *last, bins))
 }
 
 #[cfg(test)]

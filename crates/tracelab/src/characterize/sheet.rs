@@ -175,8 +175,7 @@ fn batch_section(page: &mut Page, jobs: &Columns, trace: &Characterization) {
         return;
     }
     let window = SimDuration::from_nanos((of.window_s * NANOS_PER_SEC as f64) as u64);
-    let mut all = batches(jobs, window);
-    all.retain(|batch| batch.jobs > 1);
+    let all = batches(jobs, window, 2);
     page.pair(
         (
             &figures::batch_sizes(&all),

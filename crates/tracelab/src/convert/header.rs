@@ -143,12 +143,7 @@ fn seconds(time: SimDuration) -> String {
 /// The line that says when time 0 was. GWF needs a number: 0 stands for a log
 /// that does not say, and is taken out again on the way back.
 fn set_start(lines: &mut Vec<(String, String)>, unix_start: Option<u64>, to: Format) {
-    let value = match (unix_start, to) {
-        (Some(start), _) => Some(start),
-        (None, Format::Gwf) => Some(0),
-        (None, Format::Swf) => None,
-    };
-    let Some(value) = value else {
+    let Some(value) = unix_start.or((to == Format::Gwf).then_some(0)) else {
         lines.retain(|(key, _)| key != UNIX_START);
         return;
     };
@@ -156,12 +151,10 @@ fn set_start(lines: &mut Vec<(String, String)>, unix_start: Option<u64>, to: For
         line.0 == UNIX_START
             && line.1.split(|c: char| !c.is_ascii_digit()).next() == Some(&value.to_string())
     };
-    match lines.iter().find(|line| line.0 == UNIX_START) {
-        Some(first) if says(first) => {}
-        _ => {
-            lines.retain(|(key, _)| key != UNIX_START);
-            lines.push((UNIX_START.to_owned(), value.to_string()));
-        }
+    let first = lines.iter().find(|line| line.0 == UNIX_START);
+    if !first.is_some_and(says) {
+        lines.retain(|(key, _)| key != UNIX_START);
+        lines.push((UNIX_START.to_owned(), value.to_string()));
     }
 }
 

@@ -1,34 +1,26 @@
 //! Numbers and names of the output.
 
-use super::survey::{Naming, Survey};
+use super::survey::Survey;
 use super::{Input, Result};
 use crate::error::ConvertError;
 use crate::format::{
     COLUMN_NAMES, Format, NAMED, PARTITION, QUEUE, Record, SITE, canonical_number, field, table_key,
 };
 
-/// Names of the inputs of a merge; none for a single input.
-pub(super) struct Origins(Vec<String>);
-
-impl Origins {
-    /// File names without their endings, numbered where they are equal.
-    pub(super) fn of(inputs: &[Input]) -> Self {
-        let stem = |input: &Input| {
-            let name = input.path.file_name().unwrap_or_default().to_string_lossy();
-            let mut stem = &*name;
-            for end in [".gz", ".swf", ".gwf"] {
-                stem = stem.strip_suffix(end).unwrap_or(stem);
-            }
-            stem.replace(|c: char| c.is_whitespace() || c.is_control(), "_")
-        };
-        match inputs {
-            [] | [_] => Origins(Vec::new()),
-            several => Origins(distinct(several.iter().map(stem))),
+/// Names of the inputs of a merge, none for a single input: file names without
+/// their endings, numbered where they are equal.
+pub(super) fn origins(inputs: &[Input]) -> Vec<String> {
+    let stem = |input: &Input| {
+        let name = input.path.file_name().unwrap_or_default().to_string_lossy();
+        let mut stem = &*name;
+        for end in [".gz", ".swf", ".gwf"] {
+            stem = stem.strip_suffix(end).unwrap_or(stem);
         }
-    }
-
-    pub(super) fn name(&self, index: usize) -> Option<&str> {
-        self.0.get(index).map(String::as_str)
+        stem.replace(|c: char| c.is_whitespace() || c.is_control(), "_")
+    };
+    match inputs {
+        [] | [_] => Vec::new(),
+        several => distinct(several.iter().map(stem)),
     }
 }
 
@@ -65,7 +57,7 @@ pub(super) struct InputIds<'a> {
 /// Numbers of a merge run on from input to input, so that none occurs in two.
 pub(super) fn plan_ids<'a>(
     surveys: &'a [Survey],
-    origins: &'a Origins,
+    origins: &'a [String],
 ) -> Result<Vec<InputIds<'a>>> {
     let mut plans: Vec<InputIds<'a>> = Vec::with_capacity(surveys.len());
     let mut job_end = 0;
@@ -94,7 +86,7 @@ pub(super) fn plan_ids<'a>(
         }
         plans.push(InputIds {
             survey,
-            origin: origins.name(index),
+            origin: origins.get(index).map(String::as_str),
             index: index as u64 + 1,
             job_base,
             unnumbered_from: 0,
@@ -135,8 +127,12 @@ impl InputIds<'_> {
     }
 
     fn to_names(&self, record: &mut Record) -> Result<()> {
+        if self.origin.is_none() && self.survey.format == Format::Gwf {
+            return Ok(());
+        }
         for (field, (_, column)) in NAMED.iter().enumerate() {
-            if let Some(name) = self.name(record, field)? {
+            let key = super::survey::key(record, field);
+            if let Some(name) = self.final_key(field, key.as_deref())? {
                 record.set_column(*column, name);
             }
         }
@@ -148,14 +144,6 @@ impl InputIds<'_> {
         Ok(())
     }
 
-    /// The text of a field of the output, `None` where it stays as it is.
-    fn name(&self, record: &Record, field: usize) -> Result<Option<Vec<u8>>> {
-        if self.origin.is_none() && self.survey.format == Format::Gwf {
-            return Ok(None);
-        }
-        self.final_key(field, super::survey::key(record, field).as_deref())
-    }
-
     /// What a value of a field is called in the output; `None` stays *not
     /// available*.
     pub(super) fn final_key(&self, field: usize, key: Option<&[u8]>) -> Result<Option<Vec<u8>>> {
@@ -163,12 +151,11 @@ impl InputIds<'_> {
             return Ok(Some(origin.as_bytes().to_vec()));
         }
         let Some(key) = key else { return Ok(None) };
-        let name = match &self.survey.names {
-            Naming::Tables(tables) => {
-                (field == SITE || tables.of(field).any_text).then(|| key.to_vec())
-            }
-            Naming::Header(tables) => canonical_number(key)
-                .and_then(|id| tables.get(NAMED[field].0)?.get(usize::try_from(id).ok()?))
+        let names = &self.survey.names;
+        let name = match &self.survey.tables {
+            Some(tables) => (field == SITE || tables.of(field).any_text).then(|| key.to_vec()),
+            None => canonical_number(key)
+                .and_then(|id| names.get(NAMED[field].0)?.get(usize::try_from(id).ok()?))
                 .filter(|name| !name.is_empty())
                 .map(|name| name.clone().into_bytes()),
         };
@@ -208,15 +195,15 @@ impl InputIds<'_> {
                 let key = table_key(*column);
                 lines.push((key, format!("{number} {name}")));
             };
-            match (&self.survey.names, origin) {
+            match (&self.survey.tables, origin) {
                 (_, Some(_)) if field == PARTITION => {}
-                (Naming::Tables(tables), _) if tables.of(field).any_text => {
+                (Some(tables), _) if tables.of(field).any_text => {
                     for (name, number) in tables.of(field).in_order.iter().zip(1..) {
                         push(number, name);
                     }
                 }
-                (Naming::Header(tables), Some(_)) => {
-                    let names = tables.get(NAMED[field].0).into_iter().flatten();
+                (None, Some(_)) => {
+                    let names = self.survey.names.get(NAMED[field].0).into_iter().flatten();
                     for (number, name) in names.enumerate().filter(|(_, n)| !n.is_empty()) {
                         push(number, name.as_bytes());
                     }

@@ -34,12 +34,8 @@ impl StreamPlan {
         output: &Path,
     ) -> Result<Self> {
         if streams.len() > MAX_STREAMS {
-            let name = NAMED[field].0;
-            return Err(ConvertError::too_many_streams(
-                output.display(),
-                name,
-                MAX_STREAMS,
-            ));
+            let (file, name) = (output.display(), NAMED[field].0);
+            return Err(ConvertError::too_many_streams(file, name, MAX_STREAMS));
         }
         for (at, stream) in streams.values_mut().enumerate() {
             *stream = at;

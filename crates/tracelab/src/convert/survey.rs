@@ -14,6 +14,7 @@ use std::collections::BTreeMap;
 use std::io::BufReader;
 
 /// What is known of an input once it has been read.
+#[derive(Default)]
 pub(super) struct Survey {
     pub(super) file: String,
     pub(super) format: Format,
@@ -34,20 +35,15 @@ pub(super) struct Survey {
     pub(super) unnumbered: u64,
     /// User, group, executable and so on, as [`NAMED`].
     pub(super) ids: [Range; NAMED.len()],
-    pub(super) names: Naming,
+    /// Names and their numbers, of a GWF trace.
+    pub(super) tables: Option<Box<NameTables>>,
+    /// Names by number, of an SWF log that a conversion from GWF has written.
+    pub(super) names: BTreeMap<&'static str, Vec<String>>,
     /// Values of the field to split by, with their jobs; `None` is *not
     /// available*.
     pub(super) keys: BTreeMap<Option<Vec<u8>>, u64>,
     /// What the output cannot hold, in jobs.
     pub(super) lost: BTreeMap<&'static str, u64>,
-}
-
-/// Names and their numbers.
-pub(super) enum Naming {
-    /// Of a GWF trace.
-    Tables(Box<NameTables>),
-    /// Of an SWF log that a conversion from GWF has written.
-    Header(BTreeMap<&'static str, Vec<String>>),
 }
 
 /// Smallest and largest of the numbers of a field.
@@ -90,7 +86,7 @@ pub(super) fn survey(
     sanitizer: &mut Sanitizer<'_>,
 ) -> Result<Survey, ConvertError> {
     let mut reader = open_input(input)?;
-    let mut survey = Survey::begin(input, &mut reader)?;
+    let mut survey = Survey::begin(input, &reader)?;
     let mut latest = SimDuration::ZERO;
     while let Some(record) = reader.next_record()? {
         survey.read += 1;
@@ -123,50 +119,34 @@ pub(super) fn survey(
 impl Survey {
     /// What the header says, and of a GWF trace what all its lines say about
     /// names and times: without it no rule could look at them.
-    fn begin(input: &Input, reader: &mut FileReader) -> Result<Survey, ConvertError> {
-        let file = reader.file().to_owned();
-        let format = reader.format();
-        let mut header = reader.header().clone();
-        let mut zero = 0;
-        let naming = match format {
-            Format::Swf => Naming::Header(from_header(&header)),
+    fn begin(input: &Input, reader: &FileReader) -> Result<Survey, ConvertError> {
+        let mut survey = Survey {
+            file: reader.file().to_owned(),
+            format: reader.format(),
+            header: reader.header().clone(),
+            ..Survey::default()
+        };
+        match survey.format {
+            Format::Swf => {
+                survey.names = from_header(&survey.header);
+                survey.unix_start = survey.header.unix_start_time();
+            }
             Format::Gwf => {
                 let mut first_reader = open_input(input)?;
                 let mut tables = NameTables::default();
                 let mut first: Option<SimDuration> = None;
                 while let Some(record) = first_reader.next_record()? {
-                    tables.take(record, &file)?;
-                    if let Some(at) = record.time(field::SUBMIT) {
-                        first = Some(first.map_or(at, |first| first.min(at)));
-                    }
+                    tables.take(record, &survey.file)?;
+                    first = first.into_iter().chain(record.time(field::SUBMIT)).min();
                 }
-                header = first_reader.header().clone();
-                zero = time_zero(&header, first.unwrap_or_default());
-                Naming::Tables(Box::new(tables))
+                survey.header = first_reader.header().clone();
+                let zero = time_zero(&survey.header, first.unwrap_or_default());
+                survey.zero = SimDuration::from_secs(zero);
+                survey.unix_start = Some(zero).filter(|zero| *zero > 0);
+                survey.tables = Some(Box::new(tables));
             }
-        };
-        let unix_start = match format {
-            Format::Swf => header.unix_start_time(),
-            Format::Gwf => Some(zero).filter(|zero| *zero > 0),
-        };
-        Ok(Survey {
-            file,
-            format,
-            header,
-            read: 0,
-            kept: 0,
-            truncated: 0,
-            warnings: Vec::new(),
-            zero: SimDuration::from_secs(zero),
-            unix_start,
-            disorder: SimDuration::ZERO,
-            jobs: Range::default(),
-            unnumbered: 0,
-            ids: [Range::default(); NAMED.len()],
-            names: naming,
-            keys: BTreeMap::new(),
-            lost: BTreeMap::new(),
-        })
+        }
+        Ok(survey)
     }
 
     /// A record as the rules look at it.
@@ -185,8 +165,8 @@ impl Survey {
     /// The number of a field of [`NAMED`]: that of its name where the field
     /// has names.
     pub(super) fn number(&self, record: &Record, field: usize) -> Option<u64> {
-        match &self.names {
-            Naming::Tables(tables) if tables.of(field).any_text => {
+        match &self.tables {
+            Some(tables) if tables.of(field).any_text => {
                 let name = record.column(NAMED[field].1)?;
                 tables.of(field).find(name).map(u64::from)
             }

@@ -62,11 +62,7 @@ impl Number {
             _ => (false, text),
         };
         let magnitude = match digits.iter().all(u8::is_ascii_digit) {
-            true => std::str::from_utf8(digits)
-                .ok()?
-                .parse()
-                .ok()
-                .map(|whole| (whole, 0, false)),
+            true => parsed(digits).map(|whole| (whole, 0, false)),
             false => with_fraction(digits),
         };
         magnitude.map(|(whole, billionths, cut)| Number {
@@ -90,6 +86,11 @@ impl Number {
             .checked_add(u64::from(self.billionths))
             .map(SimDuration::from_nanos)
     }
+}
+
+/// What a text stands for, if it stands for one.
+pub(crate) fn parsed<T: std::str::FromStr>(text: &[u8]) -> Option<T> {
+    std::str::from_utf8(text).ok()?.parse().ok()
 }
 
 /// Whole part, billionths and whether places were cut off, of a number with a point or an exponent.
@@ -144,7 +145,7 @@ fn with_fraction(text: &[u8]) -> Option<(u64, u32, bool)> {
 }
 
 fn parse_exponent(text: &[u8]) -> Option<i32> {
-    let exponent = std::str::from_utf8(text).ok()?.parse().ok()?;
+    let exponent = parsed(text)?;
     (-40..=40).contains(&exponent).then_some(exponent)
 }
 

@@ -30,19 +30,13 @@ pub struct TraceReader<R> {
     /// Lines that begin with the comment mark of the other format.
     foreign_comments: u64,
     cut_numbers: u64,
-    wide: Option<Wide>,
+    /// Line and columns of the first line with more columns than the format has,
+    /// and the first of those, counted from 1, that is a list in braces. They are
+    /// not read: nothing says what they mean.
+    wide: Option<(u64, usize, Option<usize>)>,
     /// Whether the current line has not been looked at yet.
     again: bool,
     done: bool,
-}
-
-/// The first line with more columns than the format has. Those are not read:
-/// nothing says what they mean.
-struct Wide {
-    line: u64,
-    columns: usize,
-    /// The first of them that is a list in braces, counted from 1.
-    list: Option<usize>,
 }
 
 /// Opens a trace file, gzip or plain, SWF or GWF: its first job line tells.
@@ -152,11 +146,6 @@ impl<R: BufRead> TraceReader<R> {
         self.lines.number()
     }
 
-    /// Job lines read so far, without a truncated one.
-    pub fn records(&self) -> u64 {
-        self.records
-    }
-
     /// 1 when the last line was cut short and left out, else 0.
     pub fn truncated_last_line(&self) -> u64 {
         self.truncated
@@ -166,8 +155,8 @@ impl<R: BufRead> TraceReader<R> {
     pub fn warnings(&self) -> Vec<String> {
         let file = self.file();
         let mut warnings = Vec::new();
-        if let Some(wide) = &self.wide {
-            let (line, told, last) = (wide.line, self.told(wide), self.format.columns());
+        if let Some((line, columns, list)) = self.wide {
+            let (told, last) = (self.told(columns, list), self.format.columns());
             warnings.push(format!(
                 "{file}:{line}: lines with {told}; those past the {last}th are not read"
             ));
@@ -205,9 +194,8 @@ impl<R: BufRead> TraceReader<R> {
     }
 
     /// The columns of lines that are too wide, in words.
-    fn told(&self, wide: &Wide) -> String {
-        let columns = wide.columns;
-        match (self.format, wide.list) {
+    fn told(&self, columns: usize, list: Option<usize>) -> String {
+        match (self.format, list) {
             (Format::Gwf, _) => format!("{columns} columns"),
             (Format::Swf, None) => format!("{columns} fields"),
             (Format::Swf, Some(list)) => {
@@ -340,11 +328,7 @@ impl<R: BufRead> TraceReader<R> {
             if format == Format::Swf && self.records == 0 && self.looks_like_gwf()? {
                 return Err(self.gwf());
             }
-            self.wide.get_or_insert(Wide {
-                line,
-                columns,
-                list,
-            });
+            self.wide.get_or_insert((line, columns, list));
         }
         self.cut_numbers += u64::from(numbers.iter().any(|n| n.cut));
         if format == Format::Gwf {

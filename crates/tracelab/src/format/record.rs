@@ -1,16 +1,17 @@
 //! One job line of either format.
 
-use super::number::Number;
+use super::number::{Number, parsed};
 use gridrig_core::time::{NANOS_PER_SEC, SimDuration};
 use std::path::Path;
 use strum::{Display, IntoStaticStr};
 
 /// The format of a trace.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, Display, IntoStaticStr)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, Display, IntoStaticStr)]
 #[serde(rename_all = "lowercase")]
 #[strum(serialize_all = "lowercase")]
 pub enum Format {
     /// Standard Workload Format 2.2.
+    #[default]
     Swf,
     /// Grid Workload Format.
     Gwf,
@@ -42,10 +43,7 @@ impl Format {
 
     /// Fields or columns of a job line.
     pub(super) fn columns(self) -> usize {
-        match self {
-            Format::Swf => FIELDS,
-            Format::Gwf => COLUMNS,
-        }
+        self.column_names().len()
     }
 
     /// The names of the fields or columns, in order.
@@ -142,7 +140,7 @@ pub mod field {
 }
 
 /// The fields that are times, as bits.
-const TIMES: u32 = 1 << field::SUBMIT
+pub(crate) const TIMES: u32 = 1 << field::SUBMIT
     | 1 << field::WAIT
     | 1 << field::RUN_TIME
     | 1 << field::CPU_TIME
@@ -269,5 +267,5 @@ pub(crate) fn canonical_number(text: &[u8]) -> Option<u64> {
     if text.is_empty() || leading_zero || !text.iter().all(u8::is_ascii_digit) {
         return None;
     }
-    std::str::from_utf8(text).ok()?.parse().ok()
+    parsed(text)
 }

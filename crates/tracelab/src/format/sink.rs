@@ -7,7 +7,7 @@ use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Not one of the systems that gzip numbers: the same everywhere.
 const UNKNOWN_SYSTEM: u8 = 255;
@@ -15,9 +15,13 @@ const UNKNOWN_SYSTEM: u8 = 255;
 /// The files that are being written, under their names with `.partial`.
 static PARTIAL: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
 
+fn partial_files() -> MutexGuard<'static, BTreeSet<PathBuf>> {
+    PARTIAL.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 /// Removes what is being written: for a process that ends here and now.
 pub fn remove_partial() {
-    for path in &*PARTIAL.lock().unwrap_or_else(PoisonError::into_inner) {
+    for path in &*partial_files() {
         let _ = fs::remove_file(path);
     }
 }
@@ -55,8 +59,7 @@ pub fn create(path: &Path) -> io::Result<OutFile> {
         false => partial_name(path),
     };
     if !special {
-        let mut partial = PARTIAL.lock().unwrap_or_else(PoisonError::into_inner);
-        partial.insert(target.clone());
+        partial_files().insert(target.clone());
     }
     let file = BufWriter::new(File::create(&target)?);
     let gzip = path
@@ -103,7 +106,7 @@ impl OutFile {
         if let Some((partial, name)) = &self.rename {
             file.sync_all()?;
             fs::rename(partial, name)?;
-            forget(partial);
+            partial_files().remove(partial);
             self.rename = None;
         }
         Ok(())
@@ -134,16 +137,9 @@ impl Drop for OutFile {
         // even that fails.
         if let Some((partial, _)) = &self.rename {
             let _ = fs::remove_file(partial);
-            forget(partial);
+            partial_files().remove(partial);
         }
     }
-}
-
-fn forget(partial: &Path) {
-    PARTIAL
-        .lock()
-        .unwrap_or_else(PoisonError::into_inner)
-        .remove(partial);
 }
 
 #[cfg(test)]

@@ -123,13 +123,9 @@ fn push_comment(buffer: &mut Vec<u8>, mark: u8, key: &str, value: &str) {
 
 /// A job as a line.
 fn push_record(buffer: &mut Vec<u8>, format: Format, record: &Record) {
-    let end = match format {
-        Format::Swf => b' ',
-        Format::Gwf => b'\t',
-    };
-    let fields = match format {
-        Format::Swf => FIELDS,
-        Format::Gwf => NUMBERS,
+    let (end, fields) = match format {
+        Format::Swf => (b' ', FIELDS),
+        Format::Gwf => (b'\t', NUMBERS),
     };
     // SWF has no wait times below zero.
     let early = record.early.filter(|_| format == Format::Gwf);
@@ -165,26 +161,14 @@ fn push_record(buffer: &mut Vec<u8>, format: Format, record: &Record) {
 
 /// The shortest exact decimal, or -1.
 pub(crate) fn push_number(buffer: &mut Vec<u8>, value: Option<Number>) {
-    match value {
-        Some(value) => push_decimal(buffer, value.whole, value.billionths),
-        None => buffer.extend_from_slice(b"-1"),
+    let Some(value) = value else {
+        return buffer.extend_from_slice(b"-1");
+    };
+    buffer.extend_from_slice(itoa::Buffer::new().format(value.whole).as_bytes());
+    if value.billionths > 0 {
+        let _ = write!(buffer, ".{:09}", value.billionths);
+        while buffer.pop_if(|byte| *byte == b'0').is_some() {}
     }
-}
-
-/// Whole part, point and billionths without zeros at the end.
-fn push_decimal(buffer: &mut Vec<u8>, whole: u64, billionths: u32) {
-    buffer.extend_from_slice(itoa::Buffer::new().format(whole).as_bytes());
-    if billionths == 0 {
-        return;
-    }
-    let mut places = *b".000000000";
-    let mut rest = billionths;
-    for place in places[1..].iter_mut().rev() {
-        *place += (rest % 10) as u8;
-        rest /= 10;
-    }
-    let last = places.iter().rposition(|b| *b != b'0').unwrap_or(0);
-    buffer.extend_from_slice(&places[..=last]);
 }
 
 #[cfg(test)]

@@ -266,17 +266,10 @@ impl<'a> Jobs<'a> {
     fn memory(&mut self, row: &Row<'_>, job: &mut Job) -> Result<()> {
         let (allocated, requested) = (job[field::ALLOCATED], job[field::REQUESTED]);
         let first = |a: i64, b: i64| i128::from(if a > 0 { a } else { b });
+        let (used_by, asked_by) = (first(allocated, requested), first(requested, allocated));
         for (key, at, processors) in [
-            (
-                Key::UsedMemory,
-                field::USED_MEMORY,
-                first(allocated, requested),
-            ),
-            (
-                Key::RequestedMemory,
-                field::REQUESTED_MEMORY,
-                first(requested, allocated),
-            ),
+            (Key::UsedMemory, field::USED_MEMORY, used_by),
+            (Key::RequestedMemory, field::REQUESTED_MEMORY, asked_by),
         ] {
             let Some(columns) = self.fields.get(&key) else {
                 continue;

@@ -6,6 +6,7 @@ use csv::ByteRecord;
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::io::{BufReader, Read};
+use std::iter::Enumerate;
 use std::vec::IntoIter;
 
 /// A document is held in memory, and takes some times its size there.
@@ -42,12 +43,10 @@ pub(super) fn open(
         let place = records.map_or(String::new(), |key| format!(" under \"{key}\""));
         return Err(refuse(format!("no list{place}: expected one of jobs")));
     };
-    let keys = |value: &Value| {
-        value
-            .as_object()
-            .map(|object| object.keys().cloned().collect())
+    let keys = |value: &Value| -> Vec<String> {
+        let object = value.as_object().into_iter();
+        object.flat_map(|object| object.keys().cloned()).collect()
     };
-    let keys = |value| keys(value).unwrap_or_else(Vec::new);
     let of_rows: BTreeSet<String> = rows.iter().flat_map(keys).collect();
     let of_root = keys(&root).into_iter().map(|key| format!("$.{key}"));
     let columns: Vec<String> = of_rows.into_iter().chain(of_root).collect();
@@ -65,31 +64,21 @@ pub(super) fn open(
         let texts = read.iter().map(|path| text(&root, row, path));
         ByteRecord::from(texts.collect::<Vec<_>>())
     });
-    let rows = Box::new(Json {
-        rows: texts.collect::<Vec<_>>().into_iter(),
-        number: 0,
-    });
+    let rows = texts.collect::<Vec<_>>().into_iter().enumerate();
     Ok(Log {
         columns,
         read,
-        rows,
+        rows: Box::new(rows),
     })
 }
 
 /// The rows that are left.
-struct Json {
-    rows: IntoIter<ByteRecord>,
-    number: u64,
-}
-
-impl Rows for Json {
+impl Rows for Enumerate<IntoIter<ByteRecord>> {
     fn next(&mut self, row: &mut ByteRecord) -> Result<Option<u64>> {
-        let Some(next) = self.rows.next() else {
-            return Ok(None);
-        };
-        *row = next;
-        self.number += 1;
-        Ok(Some(self.number))
+        Ok(Iterator::next(self).map(|(at, next)| {
+            *row = next;
+            at as u64 + 1
+        }))
     }
 }
 

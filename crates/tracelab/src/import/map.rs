@@ -398,9 +398,8 @@ impl Map {
             let problem = "job.run_time is not there: expected it, or start_time and end_time";
             return Some(problem.to_owned());
         }
-        let separated = self.table.form == Form::Text && !self.table.separator.is_ascii();
-        if separated {
-            let separator = self.table.separator;
+        let separator = self.table.separator;
+        if self.table.form == Form::Text && !separator.is_ascii() {
             let problem = format!("table.separator = \"{separator}\": expected one of ASCII");
             return Some(problem);
         }
@@ -419,14 +418,11 @@ impl Map {
             }
         }
         let mut absolute = None;
-        for (key, sources) in &self.job {
-            for source in &sources.0 {
-                if let Some(problem) = unit_problem(*key, source, &mut absolute) {
-                    return Some(problem);
-                }
-            }
-        }
-        None
+        let mut all = self.job.iter();
+        all.find_map(|(key, sources)| {
+            let mut sources = sources.0.iter();
+            sources.find_map(|source| unit_problem(*key, source, &mut absolute))
+        })
     }
 }
 

@@ -4,8 +4,8 @@ use super::rows::{Log, Rows};
 use crate::error::{Result, TraceError};
 use arrow_array::cast::AsArray as _;
 use arrow_array::types::{
-    TimestampMicrosecondType, TimestampMillisecondType, TimestampNanosecondType,
-    TimestampSecondType,
+    ArrowPrimitiveType, TimestampMicrosecondType, TimestampMillisecondType,
+    TimestampNanosecondType, TimestampSecondType,
 };
 use arrow_array::{Array, RecordBatch, downcast_primitive_array};
 use arrow_schema::{DataType, TimeUnit};
@@ -94,24 +94,20 @@ impl Rows for Parquet {
     }
 }
 
+fn time<T: ArrowPrimitiveType<Native = i64>>(array: &dyn Array, row: usize) -> i128 {
+    array.as_primitive::<T>().value(row).into()
+}
+
 /// A value as text, empty if there is none; times with their offset if they are UTC.
 fn text(array: &dyn Array, row: usize) -> Result<String, String> {
     if array.is_null(row) {
         return Ok(String::new());
     }
     let nanos = |unit: &TimeUnit| match unit {
-        TimeUnit::Second => {
-            i128::from(array.as_primitive::<TimestampSecondType>().value(row)) * 1_000_000_000
-        }
-        TimeUnit::Millisecond => {
-            i128::from(array.as_primitive::<TimestampMillisecondType>().value(row)) * 1_000_000
-        }
-        TimeUnit::Microsecond => {
-            i128::from(array.as_primitive::<TimestampMicrosecondType>().value(row)) * 1_000
-        }
-        TimeUnit::Nanosecond => {
-            i128::from(array.as_primitive::<TimestampNanosecondType>().value(row))
-        }
+        TimeUnit::Second => time::<TimestampSecondType>(array, row) * 1_000_000_000,
+        TimeUnit::Millisecond => time::<TimestampMillisecondType>(array, row) * 1_000_000,
+        TimeUnit::Microsecond => time::<TimestampMicrosecondType>(array, row) * 1_000,
+        TimeUnit::Nanosecond => time::<TimestampNanosecondType>(array, row),
     };
     Ok(match array.data_type() {
         DataType::Utf8 => array.as_string::<i32>().value(row).to_owned(),

@@ -102,24 +102,15 @@ pub(super) fn memory(text: &[u8], unit: Unit) -> Option<(i64, Option<Per>)> {
         [rest @ .., b'n'] => (rest, Some(Per::Node)),
         _ => (text, None),
     };
-    let (digits, bytes) = match text {
-        [rest @ .., unit] if unit.is_ascii_alphabetic() => {
-            let power = b"BKMGTP"
-                .iter()
-                .position(|b| *b == unit.to_ascii_uppercase())?;
-            (rest, 1 << (10 * power))
-        }
-        _ => {
-            let power = match unit {
-                Unit::Byte => 0,
-                Unit::Megabyte => 2,
-                Unit::Gigabyte => 3,
-                _ => 1,
-            };
-            (text, 1 << (10 * power))
-        }
+    let (digits, unit) = match (text, unit) {
+        ([rest @ .., unit], _) if unit.is_ascii_alphabetic() => (rest, unit.to_ascii_uppercase()),
+        (_, Unit::Byte) => (text, b'B'),
+        (_, Unit::Megabyte) => (text, b'M'),
+        (_, Unit::Gigabyte) => (text, b'G'),
+        _ => (text, b'K'),
     };
-    Some((scaled(Number::parse(digits)?, bytes)?, per))
+    let power = b"BKMGTP".iter().position(|b| *b == unit)?;
+    Some((scaled(Number::parse(digits)?, 1 << (10 * power))?, per))
 }
 
 /// The first of these entries that a list of trackable resources has; `None` if the text

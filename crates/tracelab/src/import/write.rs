@@ -1,40 +1,24 @@
 //! The trace that a log becomes.
 
-use super::job::{Job, named};
+use super::job::{Job, Jobs, named};
 use super::value::ABSENT;
 use super::{Report, Request, has_dates};
 use crate::error::ConvertError;
 use crate::format::{
-    COLUMN_NAMES, FIELDS, Format, Header, NAMED, NameTables, Number, Record, SITE, Writer, create,
-    field, table_key,
+    COLUMN_NAMES, FIELDS, Format, Header, NAMED, NameTables, Number, Record, SITE, TIMES, Writer,
+    create, field, parsed, table_key,
 };
 use gridrig_core::time::{NANOS_PER_SEC, SimDuration};
 use jiff::Timestamp;
-use jiff::tz::TimeZone;
 use std::io;
 
-/// The fields of a job that are times.
-const TIMES: [usize; 6] = [
-    field::SUBMIT,
-    field::WAIT,
-    field::RUN_TIME,
-    field::CPU_TIME,
-    field::REQUESTED_TIME,
-    field::THINK_TIME,
-];
-
-/// What is known of the log.
-pub(super) struct Source<'a> {
-    pub(super) comments: Option<&'a Header>,
-    pub(super) names: &'a NameTables,
-    pub(super) zone: &'a TimeZone,
-}
-
-/// Writes the jobs and completes the report.
+/// Writes the jobs and completes the report. `comments` are those of the log, `read` is what
+/// has read it.
 pub(super) fn write(
     request: &Request,
     report: &mut Report,
-    source: &Source<'_>,
+    comments: Option<&Header>,
+    read: &Jobs<'_>,
     jobs: &[Job],
 ) -> Result<(), ConvertError> {
     // Time 0 of a log with dates is the second of its first submit.
@@ -54,7 +38,7 @@ pub(super) fn write(
             }
         }
     }
-    let header = header(request, report, source);
+    let header = header(request, report, comments, read);
     let second = i128::from(NANOS_PER_SEC);
     let added = match report.format {
         Format::Swf => 0,
@@ -65,7 +49,7 @@ pub(super) fn write(
     if u64::try_from(i128::from(last) + shift).is_err() {
         return Err(ConvertError::too_large(&report.file, "submit time"));
     }
-    let written = write_jobs(request, report.format, &header, source.names, jobs, shift);
+    let written = write_jobs(request, report.format, &header, &read.names, jobs, shift);
     written.map_err(|source| ConvertError::Write(report.output.clone(), source))
 }
 
@@ -82,7 +66,7 @@ fn write_jobs(
     for job in jobs {
         for (at, value) in job.iter().enumerate().take(FIELDS) {
             let value = u64::try_from(*value).ok();
-            let number: Number = match TIMES.contains(&at) {
+            let number: Number = match 1 << at & TIMES > 0 {
                 true => value.map(SimDuration::from_nanos).into(),
                 false => value.into(),
             };
@@ -100,10 +84,7 @@ fn write_jobs(
                 record.set_column(*column, name.to_vec());
             } else if at < SITE && !table.any_text {
                 // Numbers stand for themselves.
-                let number = std::str::from_utf8(name)
-                    .ok()
-                    .and_then(|n| n.parse::<u64>().ok());
-                record.set(named(at), number);
+                record.set(named(at), parsed::<u64>(name));
             }
         }
         writer.write(&record)?;
@@ -112,7 +93,12 @@ fn write_jobs(
 }
 
 /// What the trace says of where it comes from.
-fn header(request: &Request, report: &Report, source: &Source<'_>) -> Vec<(String, String)> {
+fn header(
+    request: &Request,
+    report: &Report,
+    comments: Option<&Header>,
+    read: &Jobs<'_>,
+) -> Vec<(String, String)> {
     let mut lines = Vec::new();
     let mut say = |key: &str, value: String| lines.push((key.to_owned(), value));
     let processors = request.processors.map(|n| n.to_string());
@@ -133,7 +119,10 @@ fn header(request: &Request, report: &Report, source: &Source<'_>) -> Vec<(Strin
     }
     if let (Some(name), Some(at)) = (&request.map.zone, report.unix_start) {
         let at = Timestamp::from_second(i64::try_from(at).unwrap_or(0)).unwrap_or_default();
-        say("TimeZone", source.zone.to_offset(at).seconds().to_string());
+        say(
+            "TimeZone",
+            read.dates.zone.to_offset(at).seconds().to_string(),
+        );
         say("TimeZoneString", name.clone());
     }
     let about = &request.map.about;
@@ -154,7 +143,7 @@ fn header(request: &Request, report: &Report, source: &Source<'_>) -> Vec<(Strin
         say("Note", "names are hashes under a key".to_owned());
     }
     // Comments may hold names.
-    let comments = source.comments.filter(|_| request.hidden.is_none());
+    let comments = comments.filter(|_| request.hidden.is_none());
     for (key, value) in comments.map_or(&[][..], Header::lines) {
         let colon = if key.is_empty() { "" } else { ": " };
         say("Note", format!("log | {key}{colon}{value}"));
@@ -164,7 +153,7 @@ fn header(request: &Request, report: &Report, source: &Source<'_>) -> Vec<(Strin
         return lines;
     }
     for (at, (_, column)) in NAMED.iter().enumerate().take(SITE) {
-        let table = source.names.of(at);
+        let table = read.names.of(at);
         for (id, name) in (1..).zip(table.in_order.iter().filter(|_| table.any_text)) {
             let name = String::from_utf8_lossy(name);
             say(&table_key(*column), format!("{id} {name}"));

@@ -7,6 +7,7 @@ const MAX_BINS: usize = 512;
 
 /// Where the bins of a distribution end, and how much of the whole lies up to
 /// each end.
+#[derive(Default)]
 pub(super) struct Bins {
     /// The largest value of each bin, ascending.
     ends: Vec<u64>,
@@ -21,10 +22,7 @@ impl Bins {
         let most = values.len().div_ceil(MAX_BINS).max(1);
         let distinct = 1 + values.windows(2).filter(|pair| pair[0] != pair[1]).count();
         let at_least = if distinct <= MAX_BINS { 1 } else { most };
-        let mut bins = Bins {
-            ends: Vec::new(),
-            cumulated: Vec::new(),
-        };
+        let mut bins = Bins::default();
         let mut below = 0;
         while below < values.len() {
             // A value that fills more than its part takes a whole bin along.

@@ -282,28 +282,31 @@ fn relative(a: f64, b: f64) -> f64 {
     }
 }
 
+/// Ranks from 1; equal values have the mean of theirs.
+pub(crate) fn ranks(values: &[f64]) -> Vec<f64> {
+    let mut order: Vec<usize> = (0..values.len()).collect();
+    order.sort_by(|a, b| values[*a].total_cmp(&values[*b]));
+    let mut ranks = vec![0.0; values.len()];
+    let mut before = 0;
+    for tied in order.chunk_by(|a, b| values[*a] == values[*b]) {
+        for at in tied {
+            ranks[*at] = before as f64 + (tied.len() as f64 + 1.0) / 2.0;
+        }
+        before += tied.len();
+    }
+    ranks
+}
+
 /// Ranks the windows by each component, and sorts them by the root mean square
 /// of their ranks. Ranks, unlike sums of distances, let no component outweigh
 /// the others by the width of its scale; squares keep a window that is poor in
 /// one respect from making up for it in the others. Equals go by their start.
 fn order(windows: &mut [RankedWindow]) {
-    let mut by: Vec<usize> = (0..windows.len()).collect();
     for component in 0..COMPONENTS.len() {
-        let of = |index: usize| windows[index].distances[component];
-        by.sort_by(|a, b| of(*a).total_cmp(&of(*b)));
-        let mut begin = 0;
-        while begin < by.len() {
-            let distance = windows[by[begin]].distances[component];
-            let equal = by[begin..]
-                .iter()
-                .take_while(|index| windows[**index].distances[component] == distance);
-            let end = begin + equal.count();
-            // Ranks begin + 1 to end.
-            let mean = (begin + 1 + end) as f64 / 2.0;
-            for index in &by[begin..end] {
-                windows[*index].ranks[component] = mean;
-            }
-            begin = end;
+        let of = |window: &RankedWindow| window.distances[component];
+        let distances: Vec<f64> = windows.iter().map(of).collect();
+        for (window, rank) in windows.iter_mut().zip(ranks(&distances)) {
+            window.ranks[component] = rank;
         }
     }
     let worst = windows.len().saturating_sub(1).max(1) as f64;

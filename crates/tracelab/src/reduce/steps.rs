@@ -21,41 +21,34 @@ impl Loaded {
     /// # Errors
     /// [`TraceError::File`] for a step that makes no sense, or a time that does
     /// not fit after scaling.
-    pub fn into_reduced(self, spec: &WorkloadSpec) -> Result<Reduced> {
-        reduce(self, spec)
-    }
-}
-
-fn reduce(mut trace: Loaded, spec: &WorkloadSpec) -> Result<Reduced> {
-    check(spec, &trace.file)?;
-    let made_by = match Provenance::of(&trace.header) {
-        Some(Ok(provenance)) => Some(provenance),
-        Some(Err(problem)) => {
-            trace.warnings.push(format!(
+    pub fn into_reduced(mut self, spec: &WorkloadSpec) -> Result<Reduced> {
+        check(spec, &self.file)?;
+        let made_by = Provenance::of(&self.header).transpose();
+        let made_by = made_by.unwrap_or_else(|problem| {
+            self.warnings.push(format!(
                 "{}: {problem}; the trace is treated as one that was not reduced",
-                trace.file
+                self.file
             ));
             None
+        });
+        let mut reduction = Reduced::new(self, made_by.as_ref());
+        reduction.sanitize(spec.sanitize.rules());
+        reduction.limit_width(spec.max_processors);
+        if let Some(choice) = &spec.choose {
+            reduction.ranking = Some(reduction.rank(choice)?);
         }
-        None => None,
-    };
-    let mut reduction = Reduced::new(trace, made_by.as_ref());
-    reduction.sanitize(spec.sanitize.rules());
-    reduction.limit_width(spec.max_processors);
-    if let Some(choice) = &spec.choose {
-        reduction.ranking = Some(reduction.rank(choice)?);
+        let best = reduction.ranking.as_ref().and_then(WindowRanking::best);
+        reduction.cut_window(spec.window.or(best));
+        reduction.sample(spec);
+        reduction.settle_zero_run_times(spec.zero_run_time);
+        reduction.scale(spec);
+        reduction.lift_short_runs(spec.min_run_time);
+        reduction.check_times()?;
+        if reduction.trace.jobs.is_empty() {
+            reduction.warn("the reduction leaves no job");
+        }
+        Ok(reduction)
     }
-    let best = reduction.ranking.as_ref().and_then(WindowRanking::best);
-    reduction.cut_window(spec.window.or(best));
-    reduction.sample(spec);
-    reduction.settle_zero_run_times(spec.zero_run_time);
-    reduction.scale(spec);
-    reduction.lift_short_runs(spec.min_run_time);
-    reduction.check_times()?;
-    if reduction.trace.jobs.is_empty() {
-        reduction.warn("the reduction leaves no job");
-    }
-    Ok(reduction)
 }
 
 fn in_days(time: SimDuration) -> String {
@@ -361,12 +354,7 @@ impl Reduced {
     /// estimate that it kept in the trace.
     fn lift_short_runs(&mut self, shortest: SimDuration) {
         for job in &mut self.trace.jobs {
-            job.run_time = job.run_time.max(shortest);
-            // An estimate of 0 is none, in a trace and here.
-            job.requested_time = job
-                .requested_time
-                .map(|time| time.max(shortest))
-                .filter(|time| !time.is_zero());
+            job.lift(shortest);
         }
         self.report(self.load.span, "too-short");
     }

@@ -181,20 +181,15 @@ fn machine_size(reduced: &Reduced, wanted: Option<u64>, warnings: &mut Vec<Strin
 }
 
 fn warn_of_jobs(reduced: &Reduced, different: usize, warnings: &mut Vec<String>) {
-    let file = &reduced.trace.file;
-    let repeated = reduced.trace.jobs.len() - different;
+    let (file, jobs) = (&reduced.trace.file, &reduced.trace.jobs);
+    let repeated = jobs.len() - different;
     if repeated > 0 {
         warnings.push(format!(
             "{file}: {repeated} jobs have a job number that came before; the numbers are kept as \
              they are, and cannot tell these jobs apart"
         ));
     }
-    let zero = reduced
-        .trace
-        .jobs
-        .iter()
-        .filter(|job| job.run_time.is_zero());
-    let zero = zero.count();
+    let zero = jobs.iter().filter(|job| job.run_time.is_zero()).count();
     if zero > 0 {
         warnings.push(format!(
             "{file}: {zero} jobs have a run time of 0: replay the reduced trace with \
@@ -258,11 +253,8 @@ fn name_lines(reduced: &Reduced) -> Vec<(String, String)> {
         let names = names.filter(|_| reduced.trace.header.values(&key).is_empty());
         let numbered = names.into_iter().flatten().enumerate();
         // Entry 0 stands for no name.
-        lines.extend(
-            numbered
-                .skip(1)
-                .map(|(id, name)| (key.clone(), format!("{id} {name}"))),
-        );
+        let line = |(id, name): (usize, &String)| (key.clone(), format!("{id} {name}"));
+        lines.extend(numbered.skip(1).map(line));
     }
     lines
 }

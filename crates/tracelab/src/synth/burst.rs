@@ -9,7 +9,7 @@ mod draw;
 mod engine;
 mod fit;
 
-use super::error::{Result, SynthError, within};
+use super::error::{Result, SynthError, all_within, within};
 use crate::format::{Record, field};
 use engine::number;
 use gridrig_results::stats::Distribution;
@@ -294,21 +294,12 @@ impl Group {
         let field = |name: &str| format!("groups[{at}].{name}");
         let longest = (week.run_time.max * week.scale) as f64;
         within(&field("run_time_s"), self.run_time_s as f64, 1.0..=longest)?;
-        within(
-            &field("gap_s"),
-            self.gap_s as f64,
-            0.0..=WEEK_SECONDS as f64,
-        )?;
-        let last = self.at_s as f64 + self.gap_s as f64 * self.sizes.len() as f64;
-        within(&field("at_s"), last, 0.0..=WEEK_SECONDS as f64)?;
-        for size in &self.sizes {
-            within(
-                &field("sizes"),
-                f64::from(*size),
-                1.0..=week.size.max as f64,
-            )?;
-        }
-        Ok(())
+        let (gap_s, end) = (self.gap_s as f64, WEEK_SECONDS as f64);
+        within(&field("gap_s"), gap_s, 0.0..=end)?;
+        let last = self.at_s as f64 + gap_s * self.sizes.len() as f64;
+        within(&field("at_s"), last, 0.0..=end)?;
+        let sizes = self.sizes.iter().map(|size| f64::from(*size));
+        all_within(&field("sizes"), sizes, 1.0..=week.size.max as f64)
     }
 }
 

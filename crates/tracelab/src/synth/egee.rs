@@ -68,15 +68,8 @@ const MOST_JOBS: f64 = 5e7;
 impl Egee {
     /// So many jobs that load so many processors of speed 1.0.
     pub fn new(jobs: u64, processors: u32, load: f64, seed: u64) -> Self {
-        let sizes = [
-            (1, 40.0),
-            (2, 10.0),
-            (4, 12.0),
-            (8, 12.0),
-            (16, 12.0),
-            (32, 9.0),
-            (64, 5.0),
-        ];
+        let sizes = [1, 2, 4, 8, 16, 32, 64].into_iter();
+        let sizes = sizes.zip([40.0, 10.0, 12.0, 12.0, 12.0, 9.0, 5.0]);
         Egee {
             schema: SCHEMA.to_owned(),
             kind: "egee".to_owned(),
@@ -86,7 +79,7 @@ impl Egee {
             load,
             sizes: sizes
                 .map(|(processors, weight)| Size { processors, weight })
-                .to_vec(),
+                .collect(),
             run_time_median_s: 500.0,
             run_time_sigma: 2.0,
             run_time_max_s: 172_800.0,
@@ -115,11 +108,8 @@ impl Egee {
         }
         for (at, size) in self.sizes.iter().enumerate() {
             let field = |name: &str| format!("sizes[{at}].{name}");
-            within(
-                &field("processors"),
-                f64::from(size.processors),
-                1.0..=f64::from(self.processors),
-            )?;
+            let [own, most] = [size.processors, self.processors].map(f64::from);
+            within(&field("processors"), own, 1.0..=most)?;
             within(&field("weight"), size.weight, 1e-9..=1e9)?;
         }
         within("run_time_median_s", self.run_time_median_s, 1.0..=1e8)?;

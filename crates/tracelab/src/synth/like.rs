@@ -213,11 +213,8 @@ impl LookAlike {
             None => Ok(()),
             Some(class) => {
                 let found = format!("no jobs of class {class}");
-                Err(SynthError::parameter(
-                    "users",
-                    found,
-                    "users of all classes",
-                ))
+                let expected = "users of all classes";
+                Err(SynthError::parameter("users", found, expected))
             }
         }
     }

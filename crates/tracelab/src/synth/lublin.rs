@@ -156,10 +156,7 @@ impl JobClass {
         within(&at("run_time.pb"), run.pb, -10.0..=10.0)?;
         let stages = [("1", run.a1, run.b1), ("2", run.a2, run.b2)];
         for (stage, shape, scale) in stages {
-            let fields = [
-                at(&format!("run_time.a{stage}")),
-                at(&format!("run_time.b{stage}")),
-            ];
+            let fields = ["a", "b"].map(|law| at(&format!("run_time.{law}{stage}")));
             check_gamma(fields, shape, scale, MAX_LN_RUN_TIME)?;
         }
         let law = &self.arrival;

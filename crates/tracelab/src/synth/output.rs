@@ -94,7 +94,7 @@ pub fn measure(model: &Model) -> Result<Made> {
     let (mut area, mut serial) = (0.0, 0u64);
     let mut hourly = [0; 24];
     let (mut first, mut last): (Option<f64>, f64) = (None, 0.0);
-    let start_s = unix_start(model) % 86_400;
+    let start_s = unix_start(model).unwrap_or(DEFAULT_START) % 86_400;
     for job in model.jobs()? {
         let number = |field| job.count(field).unwrap_or(0) as f64;
         let [submit, run, size] = [field::SUBMIT, field::RUN_TIME, field::ALLOCATED].map(number);
@@ -145,20 +145,12 @@ pub fn write<W: Write>(model: &Model, command: &str, out: W) -> Result<(W, Made)
     Ok((writer.finish().map_err(write)?, made))
 }
 
-fn unix_start(model: &Model) -> u64 {
+fn unix_start(model: &Model) -> Option<u64> {
     match model {
-        Model::Lublin(model) => DEFAULT_START + u64::from(model.start_hour) * 3_600,
-        Model::Poisson(_) | Model::Egee(_) => DEFAULT_START,
-        Model::Burst(model) => model.unix_start,
-        Model::LookAlike(model) => model.unix_start.unwrap_or(DEFAULT_START),
-    }
-}
-
-/// Whether the hours of the trace mean anything.
-fn has_calendar(model: &Model) -> bool {
-    match model {
-        Model::LookAlike(model) => model.unix_start.is_some(),
-        _ => true,
+        Model::Lublin(model) => Some(DEFAULT_START + u64::from(model.start_hour) * 3_600),
+        Model::Poisson(_) | Model::Egee(_) => Some(DEFAULT_START),
+        Model::Burst(model) => Some(model.unix_start),
+        Model::LookAlike(model) => model.unix_start,
     }
 }
 
@@ -184,9 +176,8 @@ fn header(model: &Model, command: &str, made: &Made) -> Vec<(String, String)> {
     say("MaxJobs", made.jobs.to_string());
     say("MaxRecords", made.jobs.to_string());
     say("Preemption", "No".to_owned());
-    let start = unix_start(model);
-    let end = start + (made.first_submit_s + made.span_s) as u64;
-    if has_calendar(model) {
+    if let Some(start) = unix_start(model) {
+        let end = start + (made.first_submit_s + made.span_s) as u64;
         say("UnixStartTime", start.to_string());
         say("TimeZone", "0".to_owned());
         say("TimeZoneString", "UTC".to_owned());
@@ -220,10 +211,8 @@ fn notes(model: &Model) -> Vec<(&'static str, String)> {
         Model::Poisson(model) => {
             let mut notes = vec![("Note", "the queue is the number of components".to_owned())];
             for (number, application) in (1..).zip(&model.applications) {
-                notes.push((
-                    "Note",
-                    format!("executable {number} is {}", application.name),
-                ));
+                let name = &application.name;
+                notes.push(("Note", format!("executable {number} is {name}")));
             }
             notes
         }

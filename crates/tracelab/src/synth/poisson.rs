@@ -120,32 +120,21 @@ impl Poisson {
         some("applications".to_owned(), self.applications.is_empty())?;
         for (at, application) in self.applications.iter().enumerate() {
             let field = |name: &str| format!("applications[{at}].{name}");
-            let [shortest, longest] = application.run_time_s;
-            within(&field("run_time_s[1]"), longest as f64, 0.0..=1e9)?;
-            within(
-                &field("run_time_s[0]"),
-                shortest as f64,
-                0.0..=longest as f64,
-            )?;
+            let [shortest, longest] = application.run_time_s.map(|time| time as f64);
+            within(&field("run_time_s[1]"), longest, 0.0..=1e9)?;
+            within(&field("run_time_s[0]"), shortest, 0.0..=longest)?;
             some(field("requests"), application.requests.is_empty())?;
             for (at, request) in application.requests.iter().enumerate() {
                 let field = |name: &str| field(&format!("requests[{at}].{name}"));
-                let most = f64::from(self.processors);
-                within(
-                    &field("processors"),
-                    f64::from(request.processors),
-                    1.0..=most,
-                )?;
+                let [own, most] = [request.processors, self.processors].map(f64::from);
+                within(&field("processors"), own, 1.0..=most)?;
                 some(field("components"), request.components.is_empty())?;
                 for components in &request.components {
                     let divides = *components > 0 && request.processors.is_multiple_of(*components);
                     if !divides {
                         let expected = format!("a divisor of {}", request.processors);
-                        return Err(SynthError::parameter(
-                            field("components"),
-                            components,
-                            expected,
-                        ));
+                        let field = field("components");
+                        return Err(SynthError::parameter(field, components, expected));
                     }
                 }
             }

@@ -3,6 +3,8 @@
 use super::{SAME, Waits};
 use crate::format::{NAMED, PARTITION, QUEUE, USER};
 use crate::load::{Loaded, TraceJob};
+use crate::reduce::ranks;
+use crate::validate::apart;
 use gridrig_core::discipline::DisciplineKind;
 use gridrig_results::plot::seconds;
 use gridrig_results::stats::{Distribution, mean};
@@ -184,18 +186,14 @@ fn area_s(waits: &[Waits]) -> f64 {
 
 /// The Kolmogorov-Smirnov distance over waits of at least so many seconds.
 fn ks(waits: &[Waits], from: f64) -> f64 {
-    let lists = rising(waits);
-    let share = |of: &[f64], at: f64| of.partition_point(|it| *it <= at) as f64 / of.len() as f64;
-    let values = lists.iter().flatten().copied().filter(|it| *it > from);
-    let apart = [from].into_iter().chain(values);
-    let apart = apart.map(|at| (share(&lists[0], at) - share(&lists[1], at)).abs());
-    apart.fold(0.0, f64::max)
+    let [recorded, simulated] = rising(waits);
+    apart(&recorded, &simulated, from)
 }
 
 /// The rank correlation of Spearman, equal waits having the mean of their ranks.
 fn spearman(waits: &[Waits]) -> Option<f64> {
-    let [x, y] =
-        [|it: &Waits| it.recorded_s, |it: &Waits| it.simulated_s].map(|of| ranks(waits, of));
+    let [x, y] = [|it: &Waits| it.recorded_s, |it: &Waits| it.simulated_s]
+        .map(|of| ranks(&waits.iter().map(of).collect::<Vec<_>>()));
     let middle = (waits.len() as f64 + 1.0) / 2.0;
     let product = |a: &[f64], b: &[f64]| -> f64 {
         a.iter()
@@ -205,20 +203,6 @@ fn spearman(waits: &[Waits]) -> Option<f64> {
     };
     let spread = (product(&x, &x) * product(&y, &y)).sqrt();
     (spread > 0.0).then(|| product(&x, &y) / spread)
-}
-
-fn ranks(waits: &[Waits], of: fn(&Waits) -> f64) -> Vec<f64> {
-    let mut order: Vec<usize> = (0..waits.len()).collect();
-    order.sort_by(|a, b| of(&waits[*a]).total_cmp(&of(&waits[*b])));
-    let mut ranks = vec![0.0; waits.len()];
-    let mut before = 0;
-    for tied in order.chunk_by(|a, b| of(&waits[*a]) == of(&waits[*b])) {
-        for at in tied {
-            ranks[*at] = before as f64 + (tied.len() as f64 + 1.0) / 2.0;
-        }
-        before += tied.len();
-    }
-    ranks
 }
 
 /// By size, user, queue and partition; fields with a single value are left out.

@@ -258,7 +258,10 @@ pub(super) fn behaviour(pair: &Pair, options: &Options) -> Option<Behaviour> {
         let kept = sampling::random(original.len(), reduced.len(), &mut stream);
         let jobs: Vec<&TraceJob> = kept.iter().map(|at| original[*at as usize]).collect();
         let delays = run(&jobs);
-        (Delays::of(&delays).mean_s, apart(&of_original, &delays))
+        (
+            Delays::of(&delays).mean_s,
+            apart(&of_original, &delays, f64::MIN),
+        )
     };
     let samples: Vec<(f64, f64)> = (0..SAMPLES).into_par_iter().map(sample).collect();
     let range = |of: fn(&(f64, f64)) -> f64| {
@@ -270,7 +273,7 @@ pub(super) fn behaviour(pair: &Pair, options: &Options) -> Option<Behaviour> {
     };
     let (sampled_mean_s, sampled_distance) = (range(|it| it.0), range(|it| it.1));
     let (original, reduced) = (Delays::of(&of_original), Delays::of(&of_reduced));
-    let distance = apart(&of_original, &of_reduced);
+    let distance = apart(&of_original, &of_reduced, f64::MIN);
     let off = (reduced.mean_s - original.mean_s).abs();
     let among = (sampled_mean_s[0]..=sampled_mean_s[1]).contains(&reduced.mean_s);
     let capacity = site.processors() * span.as_nanos() as f64 / 1e9;
@@ -290,11 +293,13 @@ pub(super) fn behaviour(pair: &Pair, options: &Options) -> Option<Behaviour> {
 }
 
 /// The greatest distance of the CDFs of two rising lists.
-fn apart(a: &[f64], b: &[f64]) -> f64 {
+pub(crate) fn apart(a: &[f64], b: &[f64], from: f64) -> f64 {
     let share = |of: &[f64], value: f64| {
         of.partition_point(|other| *other <= value) as f64 / of.len().max(1) as f64
     };
-    let values = a.iter().chain(b).copied();
-    let distances = values.map(|value| (share(a, value) - share(b, value)).abs());
+    let above = a.iter().chain(b).copied().filter(|value| *value > from);
+    let distances = above
+        .chain([from])
+        .map(|value| (share(a, value) - share(b, value)).abs());
     distances.fold(0.0, f64::max)
 }

@@ -352,12 +352,7 @@ impl Scale<'_> {
     fn lift(&self, reference: &mut [TraceJob]) {
         let shortest = self.length_back(self.selection.min_run_time);
         for job in reference.iter_mut() {
-            job.run_time = job.run_time.max(shortest);
-            // As in the reduction, where a requested time of 0 is none.
-            job.requested_time = job
-                .requested_time
-                .map(|time| time.max(shortest))
-                .filter(|time| !time.is_zero());
+            job.lift(shortest);
         }
     }
 }

@@ -1,5 +1,6 @@
 //! The sheet: the paper's Figures 3 and 4 and the envelope, as one HTML page.
 
+use super::curves::Curve;
 use super::outcome::{Agreement, Validation};
 use gridrig_results::plot::{
     Axis, Cell, Chart, Color, Mark, Page, Series, Strips, Table, Unit, Verdict, integer, percent,
@@ -75,9 +76,9 @@ fn processors(validation: &Validation) -> Chart {
         .x(Axis::log("processors", Unit::Plain))
         .y(Axis::linear("share of jobs", Unit::Fraction).range(0.0, 1.0))
         .series(
-            Series::step("original", curves.original_processors.clone()).color(Color::Series(0)),
+            Series::step("original", curves.original.processors.clone()).color(Color::Series(0)),
         )
-        .series(Series::step("reduced", curves.reduced_processors.clone()).color(Color::Series(1)));
+        .series(Series::step("reduced", curves.reduced.processors.clone()).color(Color::Series(1)));
     match distance {
         Some(distance) => chart.note(format!(
             "greatest distance {:.4}; random samples: median {:.4}, edge of the envelope {:.4}",
@@ -104,24 +105,12 @@ fn clusters(page: &mut Page, validation: &Validation) {
         clusters.original_k, clusters.reduced_k, clusters.original_k
     ));
     let range = range(validation);
-    let original = arrivals(
-        "original",
-        &curves.original_jobs,
-        &curves.original_starts,
-        range,
-    );
-    let reduced = arrivals(
-        "reduced",
-        &curves.reduced_jobs,
-        &curves.reduced_starts,
-        range,
-    );
     page.figure(
-        &original,
+        &arrivals("original", &curves.original, range),
         "Arrivals of the original by cluster; lines are where clusters begin.",
     );
     page.figure(
-        &reduced,
+        &arrivals("reduced", &curves.reduced, range),
         "Arrivals of the reduced trace, in the time of the original (LSAP Figure 4).",
     );
     page.pair(
@@ -139,23 +128,18 @@ fn clusters(page: &mut Page, validation: &Validation) {
 /// First and last submit of both, in days.
 fn range(validation: &Validation) -> (f64, f64) {
     let curves = &validation.curves;
-    let jobs = || curves.original_jobs.iter().chain(&curves.reduced_jobs);
+    let jobs = || curves.original.jobs.iter().chain(&curves.reduced.jobs);
     let first = jobs().map(|job| job.0).fold(f64::INFINITY, f64::min);
     let last = jobs().map(|job| job.0).fold(f64::NEG_INFINITY, f64::max);
     (first / DAY, last.max(first + 1.0) / DAY)
 }
 
 /// Jobs by interval, neighbouring clusters in different colours.
-fn arrivals(
-    name: &str,
-    jobs: &[(f64, f64, usize)],
-    starts: &[f64],
-    (first, last): (f64, f64),
-) -> Chart {
+fn arrivals(name: &str, curve: &Curve, (first, last): (f64, f64)) -> Chart {
     let step = (last - first) / INTERVALS as f64;
     let edges: Vec<f64> = (0..=INTERVALS).map(|at| first + at as f64 * step).collect();
     let mut heights = [vec![0.0; INTERVALS], vec![0.0; INTERVALS]];
-    for (submit, _, cluster) in jobs {
+    for (submit, cluster) in &curve.jobs {
         let at = ((submit / DAY - first) / step) as usize;
         heights[cluster % 2][at.min(INTERVALS - 1)] += 1.0;
     }
@@ -166,7 +150,7 @@ fn arrivals(
         .y(Axis::linear("jobs", Unit::Plain))
         .series(Series::bins("clusters 1, 3, ...", edges.clone(), odd).color(Color::Series(0)))
         .series(Series::bins("clusters 2, 4, ...", edges, even).color(Color::Series(1)));
-    for start in starts.iter().skip(1) {
+    for start in curve.starts.iter().skip(1) {
         chart = chart.mark(Mark::x(start / DAY, "").color(Color::Muted));
     }
     chart

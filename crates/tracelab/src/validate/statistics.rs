@@ -103,41 +103,7 @@ pub struct StatisticReport {
     pub inside: bool,
 }
 
-impl Group {
-    /// A statistic that may be as small as it likes.
-    const fn upper(self, name: &'static str, what: &'static str) -> Statistic {
-        self.judged(Side::Upper, name, what)
-    }
-
-    /// A statistic that may be as large as it likes.
-    const fn lower(self, name: &'static str, what: &'static str) -> Statistic {
-        self.judged(Side::Lower, name, what)
-    }
-
-    /// A statistic that has a right size.
-    const fn both(self, name: &'static str, what: &'static str) -> Statistic {
-        self.judged(Side::Both, name, what)
-    }
-
-    const fn judged(self, side: Side, name: &'static str, what: &'static str) -> Statistic {
-        Statistic {
-            name,
-            group: self,
-            side,
-            what,
-            margin: None,
-        }
-    }
-}
-
 impl Statistic {
-    const fn within(self, margin: f64) -> Statistic {
-        Statistic {
-            margin: Some(margin),
-            ..self
-        }
-    }
-
     /// Whether a value is no further off than the margin; `None` without one.
     pub(super) fn is_within(&self, value: f64) -> Option<bool> {
         let off = match self.side {
@@ -155,59 +121,60 @@ const KS: f64 = 0.05;
 /// formulas.
 #[rustfmt::skip]
 pub const STATISTICS: [Statistic; 31] = {
-    use Group::{
-        Arrivals, Association, Batches, Classes, Clusters, Hours, Marginals, Order, Shares,
-    };
+    use Group::{Arrivals, Association, Batches, Classes, Clusters, Hours, Marginals, Order, Shares};
+    use Side::{Both, Lower, Upper};
     [
-        Marginals
-        .upper("processors.ks", "distance of processor CDFs")
-        .within(KS),
-        Marginals
-        .upper("run_time.ks", "distance of run-time CDFs")
-        .within(KS),
-        Marginals.both("serial.share", "share of single-processor jobs"),
-        Marginals
-        .both(
-        "demand.ratio",
-        "mean run time x processors over the original's",
-        )
-        .within(0.10),
-        Classes.upper("classes.tv", "shares of job classes, total variation"),
-        Classes.upper("classes.worst", "job class furthest from its share"),
-        Classes.upper("profiles.tv", "shares of k-means job profiles, total variation"),
-        Shares.upper("users.tv", "shares of users, total variation"),
-        Shares.upper("users.worst", "user furthest from its share"),
-        Shares.upper("users.demand_tv", "shares of users in demand, total variation"),
-        Shares.upper("queues.tv", "shares of queues, total variation"),
-        Shares.upper("queues.worst", "queue furthest from its share"),
-        Shares.upper("executables.tv", "shares of executables, total variation"),
-        Shares.upper("executables.worst", "executable furthest from its share"),
-        Hours.upper("hours.tv", "arrivals by hour of day, total variation"),
-        Hours.upper("hours.worst", "hour of day furthest from its share"),
-        Arrivals
-        .upper("arrivals.ks", "distance of submit-time CDFs")
-        .within(KS),
-        Arrivals.upper(
-        "stretches.worst",
-        "stretch of the window furthest from its number of jobs",
-        ),
-        Arrivals.upper("demand.ks", "distance of cumulated demand over submit time"),
-        Batches
-        .upper("interarrival.ks", "distance of inter-arrival CDFs")
-        .within(KS),
-        Batches.both("interarrival.cv", "variation of inter-arrival times"),
-        Batches.both("batches.share", "share of jobs in batches"),
-        Order.both("processors.lag1", "autocorrelation of processors"),
-        Order.both("run_time.lag1", "autocorrelation of run times"),
-        Order.both("users.repeat", "share of jobs after one of the same user"),
-        Association.both("processors.time", "sizes by submit time"),
-        Association.both("run_time.time", "run times by submit time"),
-        Association.both("users.time", "users by submit time"),
-        Clusters.upper("clusters.wcss", "distance of the WCSS curves"),
-        Clusters.lower("clusters.ari", "agreement of the clusterings (adjusted Rand index)"),
-        Clusters.upper("clusters.match", "work to turn one set of clusters into the other"),
-    ]
-};
+    of(Marginals, Upper, "processors.ks", "distance of processor CDFs", Some(KS)),
+    of(Marginals, Upper, "run_time.ks", "distance of run-time CDFs", Some(KS)),
+    of(Marginals, Both, "serial.share", "share of single-processor jobs", None),
+    of(Marginals, Both, "demand.ratio",
+        "mean run time x processors over the original's", Some(0.10)),
+    of(Classes, Upper, "classes.tv", "shares of job classes, total variation", None),
+    of(Classes, Upper, "classes.worst", "job class furthest from its share", None),
+    of(Classes, Upper, "profiles.tv", "shares of k-means job profiles, total variation", None),
+    of(Shares, Upper, "users.tv", "shares of users, total variation", None),
+    of(Shares, Upper, "users.worst", "user furthest from its share", None),
+    of(Shares, Upper, "users.demand_tv", "shares of users in demand, total variation", None),
+    of(Shares, Upper, "queues.tv", "shares of queues, total variation", None),
+    of(Shares, Upper, "queues.worst", "queue furthest from its share", None),
+    of(Shares, Upper, "executables.tv", "shares of executables, total variation", None),
+    of(Shares, Upper, "executables.worst", "executable furthest from its share", None),
+    of(Hours, Upper, "hours.tv", "arrivals by hour of day, total variation", None),
+    of(Hours, Upper, "hours.worst", "hour of day furthest from its share", None),
+    of(Arrivals, Upper, "arrivals.ks", "distance of submit-time CDFs", Some(KS)),
+    of(Arrivals, Upper, "stretches.worst",
+        "stretch of the window furthest from its number of jobs", None),
+    of(Arrivals, Upper, "demand.ks", "distance of cumulated demand over submit time", None),
+    of(Batches, Upper, "interarrival.ks", "distance of inter-arrival CDFs", Some(KS)),
+    of(Batches, Both, "interarrival.cv", "variation of inter-arrival times", None),
+    of(Batches, Both, "batches.share", "share of jobs in batches", None),
+    of(Order, Both, "processors.lag1", "autocorrelation of processors", None),
+    of(Order, Both, "run_time.lag1", "autocorrelation of run times", None),
+    of(Order, Both, "users.repeat", "share of jobs after one of the same user", None),
+    of(Association, Both, "processors.time", "sizes by submit time", None),
+    of(Association, Both, "run_time.time", "run times by submit time", None),
+    of(Association, Both, "users.time", "users by submit time", None),
+    of(Clusters, Upper, "clusters.wcss", "distance of the WCSS curves", None),
+    of(Clusters, Lower, "clusters.ari", "agreement of the clusterings (adjusted Rand index)", None),
+    of(Clusters, Upper, "clusters.match", "work to turn one set of clusters into the other", None),
+]};
+
+/// One row of the table.
+const fn of(
+    group: Group,
+    side: Side,
+    name: &'static str,
+    what: &'static str,
+    margin: Option<f64>,
+) -> Statistic {
+    Statistic {
+        name,
+        group,
+        side,
+        what,
+        margin,
+    }
+}
 
 /// Values by name; an undefined one is absent.
 pub(super) type Values = std::collections::BTreeMap<&'static str, f64>;

@@ -122,7 +122,7 @@ fn batches_are_those_of_a_search_through_every_user() {
             }
         }
         slow.sort_unstable();
-        let mut fast: Vec<_> = batches(&Columns::of(&jobs), BATCH_WINDOW)
+        let mut fast: Vec<_> = batches(&Columns::of(&jobs), BATCH_WINDOW, 1)
             .iter()
             .map(|batch| (batch.first_submit, batch.user, batch.jobs))
             .collect();

@@ -83,7 +83,7 @@ fn compare(source: &Loaded, made: &Loaded) -> Vec<String> {
         row.submit.as_nanos() / 3_600_000_000_000 % 24
     });
     let sizes = |jobs: &[TraceJob]| -> Vec<u64> {
-        let all = batches(&Columns::of(jobs), BATCH_WINDOW);
+        let all = batches(&Columns::of(jobs), BATCH_WINDOW, 1);
         all.iter().map(|batch| u64::from(batch.jobs)).collect()
     };
     // Batches come about by who goes on; they are not dealt like the rest.

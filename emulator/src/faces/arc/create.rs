@@ -104,10 +104,8 @@ async fn enter_all(
     // What the text takes is what its descriptions take.
     let bytes = bytes / described.len().max(1);
     for activity in described {
-        let number = match activity {
-            Ok(activity) => enter(&face, viewer.as_ref(), activity, bytes),
-            Err(error) => Err(error),
-        };
+        let enter = |activity| enter(&face, viewer.as_ref(), activity, bytes);
+        let number = activity.and_then(enter);
         ready.extend(number.as_ref().ok().copied());
         entered.push(number);
     }

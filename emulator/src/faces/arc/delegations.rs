@@ -47,19 +47,11 @@ pub(super) async fn all(State(face): State<Arc<Face>>, call: Call) -> Reply {
         key,
         credentials: None,
     };
-    let number = face
-        .store()
-        .delegate(delegation, MOST_DELEGATIONS, face.unix_now());
-    let Some(number) = number else {
-        return Err(Fault::new(500, "Failed generating delegation request"));
-    };
-    let path = format!(
-        "{}/rest/1.0/delegations/{}",
-        super::BASE,
-        face.delegation_id(number)
-    );
-    let location = HeaderValue::from_str(&path)
-        .map_err(|_| Fault::new(500, "Failed generating delegation request"))?;
+    let now = face.unix_now();
+    let number = face.store().delegate(delegation, MOST_DELEGATIONS, now);
+    let id = face.delegation_id(number.ok_or_else(no_request)?);
+    let path = format!("{}/rest/1.0/delegations/{id}", super::BASE);
+    let location = HeaderValue::from_str(&path).map_err(|_| no_request())?;
     Ok(created(request, Some((header::LOCATION, location))))
 }
 
@@ -132,6 +124,10 @@ fn put(face: &Face, number: u64, pem: String) -> Reply {
     Ok(StatusCode::OK.into_response())
 }
 
+fn no_request() -> Fault {
+    Fault::new(500, "Failed generating delegation request")
+}
+
 fn refused(why: &str) -> Fault {
     Fault::new(500, format!("Failed accepting delegation: {why}"))
 }
@@ -144,7 +140,7 @@ fn created(request: String, header: Option<(HeaderName, HeaderValue)>) -> Respon
 
 /// A new key's public half and the request for it.
 fn request() -> Result<(Vec<u8>, String), Fault> {
-    let failed = |_| Fault::new(500, "Failed generating delegation request");
+    let failed = |_| no_request();
     let key = KeyPair::generate().map_err(failed)?;
     let mut params = CertificateParams::default();
     params.distinguished_name = DistinguishedName::new();

@@ -25,7 +25,7 @@ pub(super) async fn jobs(
     }
     call.only(&[Method::POST])?;
     let body = body.map_err(|error| Fault::new(error.status().as_u16(), error.body_text()))?;
-    let items = match call.action() {
+    let items: Vec<Element> = match call.action() {
         "new" => {
             let created = create::create(&face, call.viewer.clone(), &body).await?;
             created.into_iter().map(created_item).collect()
@@ -38,8 +38,7 @@ pub(super) async fn jobs(
         "restart" => restart(&face, &call, &body).await?,
         _ => return Err(Fault::new(501, "Action not implemented")),
     };
-    let list: Vec<Element> = items;
-    let jobs = Element::new("", "jobs").with_all(list);
+    let jobs = Element::new("", "jobs").with_all(items);
     Ok(call.format.answer(StatusCode::CREATED, &jobs, &["job"]))
 }
 

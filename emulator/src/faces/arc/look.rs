@@ -6,7 +6,7 @@ use super::store::{Job, Stage};
 use super::{Call, Face};
 use gridrig_core::agent::{JobHolder as _, JobState, JobView, LrmsAgent};
 use gridrig_core::job::Reason;
-use gridrig_core::message::EndState;
+use gridrig_core::message::{EndState, JobEnd};
 use gridrig_core::time::{SimDuration, SimTime};
 use gridrig_drivers::real_time::Driven;
 use std::collections::BTreeMap;
@@ -18,39 +18,35 @@ pub(super) struct Look {
     pub(super) view: Option<JobView>,
 }
 
-/// What is known of a job on this side of the LRMS.
-struct Standing {
-    stage: Stage,
-    arrived: SimTime,
-    killed: Option<SimTime>,
-}
-
-impl Standing {
-    fn of(job: &Job) -> Self {
-        Standing {
-            stage: job.stage.clone(),
-            arrived: job.arrived,
-            killed: job.killed,
+impl Look {
+    /// How the LRMS has ended it, if it has.
+    pub(super) fn end(&self) -> Option<&JobEnd> {
+        match &self.view.as_ref()?.state {
+            JobState::Ended(end) => Some(end),
+            _ => None,
         }
     }
+}
 
-    fn state(&self, view: Option<&JobView>, now: SimTime, step: SimDuration) -> RestState {
-        let (state, killed) = match self.stage {
-            Stage::Uploading { .. } if now < self.arrived + step => (RestState::Accepted, None),
-            Stage::Uploading { .. } => (RestState::Preparing, None),
-            Stage::Entering { until, held } => (RestState::before(until, held, now, step), None),
-            Stage::Submitting => (RestState::Submitting, None),
-            Stage::InLrms(_) => (RestState::of(view, now, step), self.killed),
-            Stage::Failed { .. } => (RestState::Failed, None),
-            Stage::Killed { at } => (RestState::Killed, Some(at)),
-        };
-        match (state, killed) {
-            (RestState::Killed | RestState::Other, Some(at)) if now < at + step => {
-                RestState::Killing
-            }
-            (RestState::Other, Some(_)) => RestState::Killed,
-            (state, _) => state,
-        }
+/// What is known of a job on this side of the LRMS: besides its stage, when it came and
+/// when its removal was asked for.
+type Standing = (Stage, SimTime, Option<SimTime>);
+
+fn state(of: &Standing, view: Option<&JobView>, now: SimTime, step: SimDuration) -> RestState {
+    let (stage, arrived, asked) = of;
+    let (state, killed) = match *stage {
+        Stage::Uploading { .. } if now < *arrived + step => (RestState::Accepted, None),
+        Stage::Uploading { .. } => (RestState::Preparing, None),
+        Stage::Entering { until, held } => (RestState::before(until, held, now, step), None),
+        Stage::Submitting => (RestState::Submitting, None),
+        Stage::InLrms(_) => (RestState::of(view, now, step), *asked),
+        Stage::Failed { .. } => (RestState::Failed, None),
+        Stage::Killed { at } => (RestState::Killed, Some(at)),
+    };
+    match (state, killed) {
+        (RestState::Killed | RestState::Other, Some(at)) if now < at + step => RestState::Killing,
+        (RestState::Other, Some(_)) => RestState::Killed,
+        (state, _) => state,
     }
 }
 
@@ -60,17 +56,20 @@ pub(super) async fn look_at(face: &Face, numbers: &[u64]) -> Result<BTreeMap<u64
     let stages: Vec<(u64, Standing)> = {
         let mut store = face.store();
         store.give_up(face.app.config.clock.now());
-        let stage = |number: &u64| Some((*number, Standing::of(store.jobs.get(number)?)));
+        let stage = |number: &u64| {
+            let job = store.jobs.get(number)?;
+            Some((*number, (job.stage.clone(), job.arrived, job.killed)))
+        };
         numbers.iter().filter_map(stage).collect()
     };
     let step = face.step();
     let view = move |lrms: &mut Driven<LrmsAgent>, now: SimTime| {
         let look = |(number, job): (u64, Standing)| {
-            let view = match &job.stage {
-                Stage::InLrms(job) => lrms.view(*job),
+            let view = match job.0 {
+                Stage::InLrms(job) => lrms.view(job),
                 _ => None,
             };
-            let state = job.state(view.as_ref(), now, step);
+            let state = state(&job, view.as_ref(), now, step);
             (number, Look { state, view })
         };
         stages.into_iter().map(look).collect::<BTreeMap<_, _>>()
@@ -104,16 +103,15 @@ pub(super) async fn look_at_one(face: &Face, call: &Call, id: &str) -> Result<(u
 
 /// What went wrong with a job, if something did.
 pub(super) fn problem(job: &Job, look: &Look) -> Option<String> {
-    match (&job.stage, look.view.as_ref().map(|view| &view.state)) {
+    let cancelled = "Job is canceled by external request";
+    match (&job.stage, look.end().map(|end| end.state)) {
         (Stage::Failed { reason, .. }, _) => Some(reason.clone()),
-        (_, Some(JobState::Ended(end))) => match end.state {
-            EndState::Completed => None,
-            EndState::Cancelled => Some("Job is canceled by external request".to_owned()),
-            EndState::Rejected(reason) => Some(refusal(reason)),
-            EndState::Failed(reason) => Some(format!("the LRMS lost the job: {}", reason.name())),
-        },
-        (Stage::Killed { .. }, _) => Some("Job is canceled by external request".to_owned()),
-        _ => None,
+        (Stage::Killed { .. }, None) | (_, Some(EndState::Cancelled)) => Some(cancelled.to_owned()),
+        (_, Some(EndState::Rejected(reason))) => Some(refusal(reason)),
+        (_, Some(EndState::Failed(reason))) => {
+            Some(format!("the LRMS lost the job: {}", reason.name()))
+        }
+        (_, Some(EndState::Completed) | None) => None,
     }
 }
 

@@ -57,10 +57,10 @@ async fn serve(face: &Arc<Face>, call: &Call, id: &str, path: &str, body: Body) 
 }
 
 /// The files that are there now, with what is in them as far as it is known.
-fn files(face: &Face, number: u64, look: &Look) -> Result<BTreeMap<String, File>, Fault> {
+fn files(face: &Face, number: u64, look: &Look) -> Result<Files, Fault> {
     let store = face.store();
     let job = store.job(number)?;
-    let mut files = BTreeMap::new();
+    let mut files = Files::new();
     match look.state {
         RestState::Finished => {
             let streams = [&job.activity.output, &job.activity.error];
@@ -71,10 +71,8 @@ fn files(face: &Face, number: u64, look: &Look) -> Result<BTreeMap<String, File>
             // What has a target has been put there.
             let kept = declared.filter(|file| file.targets.is_empty() && !file.name.is_empty());
             for name in kept.map(|file| &file.name).chain(streams) {
-                files.insert(
-                    name.clone(),
-                    File::of(&output(face, job, number, look, name)),
-                );
+                let text = output(face, job, number, look, name);
+                files.insert(name.clone(), File::of(&text));
             }
         }
         RestState::Failed | RestState::Killed | RestState::Wiped => {}
@@ -93,6 +91,8 @@ fn files(face: &Face, number: u64, look: &Look) -> Result<BTreeMap<String, File>
     }
     Ok(files)
 }
+
+type Files = BTreeMap<String, File>;
 
 struct File {
     size: u64,
@@ -113,14 +113,8 @@ fn output(face: &Face, job: &Job, number: u64, look: &Look, name: &str) -> Strin
     if job.activity.output.as_deref() != Some(name) {
         return String::new();
     }
-    let end = look.view.as_ref().map(|view| &view.state);
-    let ran = match end {
-        Some(gridrig_core::agent::JobState::Ended(end)) => end
-            .start
-            .zip(end.finish)
-            .map_or(0.0, |(start, finish)| finish.since(start).as_secs_f64()),
-        _ => 0.0,
-    };
+    let ran = look.end().and_then(|end| end.start.zip(end.finish));
+    let ran = ran.map_or(0.0, |(start, finish)| finish.since(start).as_secs_f64());
     format!(
         "gridrig: job {} ran {ran:.3} s on {} processors of emulated cluster {} (length from {})\n",
         face.id(number),
@@ -131,7 +125,7 @@ fn output(face: &Face, job: &Job, number: u64, look: &Look, name: &str) -> Strin
 }
 
 /// What lies directly in a folder: files with their size, folders with none.
-fn entries(files: &BTreeMap<String, File>, folder: &str) -> BTreeMap<String, Option<u64>> {
+fn entries(files: &Files, folder: &str) -> Result<BTreeMap<String, Option<u64>>, Fault> {
     let prefix = match folder {
         "" => String::new(),
         folder => format!("{folder}/"),
@@ -145,7 +139,10 @@ fn entries(files: &BTreeMap<String, File>, folder: &str) -> BTreeMap<String, Opt
             };
         }
     }
-    entries
+    match entries.is_empty() && !folder.is_empty() {
+        true => Err(Fault::new(404, "Not found")),
+        false => Ok(entries),
+    }
 }
 
 fn get(face: &Face, call: &Call, number: u64, look: &Look, path: &str) -> Reply {
@@ -155,10 +152,7 @@ fn get(face: &Face, call: &Call, number: u64, look: &Look, path: &str) -> Reply 
         let content = file.text.clone().ok_or_else(|| Fault::new(404, gone))?;
         return Ok(ranged(call, content));
     }
-    let entries = entries(&files, path);
-    if entries.is_empty() && !path.is_empty() {
-        return Err(Fault::new(404, "Not found"));
-    }
+    let entries = entries(&files, path)?;
     let item = |(name, size): (String, Option<u64>)| match size {
         Some(size) => Element::with_text("", "file", name).with_attribute("size", size.to_string()),
         None => Element::with_text("", "dir", name),
@@ -213,24 +207,17 @@ async fn put(face: &Arc<Face>, call: &Call, number: u64, path: &str, body: Body)
         let mut store = face.store();
         let job = store.upload(number, path)?;
         let upload = job.uploads.entry(path.to_owned()).or_default();
-        match total {
-            // A part of the file: it is whole when all parts are there.
-            Some(total) => {
-                upload.received = upload.received.saturating_add(received);
-                upload.size = Some(total);
-            }
-            None => {
-                upload.received = received;
-                upload.size = Some(received);
-            }
-        }
-        let is_complete = job.missing().next().is_none();
+        // A part of the file: it is whole when all parts are there.
+        let before = total.map_or(0, |_| upload.received);
+        upload.received = before.saturating_add(received);
+        upload.size = total.or(Some(received));
         let waits = matches!(job.stage, Stage::Uploading { .. });
-        if is_complete && waits {
+        let is_complete = waits && job.missing().next().is_none();
+        if is_complete {
             let now = face.app.config.clock.now();
             job.stage = create::entering(face, now, create::PREPARED, job.held);
         }
-        is_complete && waits
+        is_complete
     };
     if is_complete {
         // Once begun it is done, whether or not the client is still there.
@@ -266,12 +253,8 @@ fn delete(face: &Face, number: u64, path: &str) -> Reply {
 /// What ARC's data library lists a folder with.
 fn propfind(face: &Face, call: &Call, number: u64, look: &Look, path: &str) -> Reply {
     let files = files(face, number, look)?;
-    let base = format!(
-        "{}{}/rest/1.0/jobs/{}/session",
-        call.origin,
-        super::BASE,
-        face.id(number)
-    );
+    let (origin, id) = (&call.origin, face.id(number));
+    let base = format!("{origin}{}/rest/1.0/jobs/{id}/session", super::BASE);
     let arrived = face.store().jobs.get(&number).map(|job| job.arrived);
     let when = arrived.map_or_else(String::new, |at| glue2::instant(face.unix_s(at)));
     let response = |path: &str, size: Option<u64>| {
@@ -302,10 +285,7 @@ fn propfind(face: &Face, call: &Call, number: u64, look: &Look, path: &str) -> R
     match files.get(path) {
         Some(file) => all.push(response(path, Some(file.size))),
         None => {
-            let entries = entries(&files, path);
-            if entries.is_empty() && !path.is_empty() {
-                return Err(Fault::new(404, "Not found"));
-            }
+            let entries = entries(&files, path)?;
             all.push(response(path, None));
             let depth = call.headers.get("depth").map(|depth| depth.as_bytes());
             if depth != Some(b"0") {
@@ -316,13 +296,9 @@ fn propfind(face: &Face, call: &Call, number: u64, look: &Look, path: &str) -> R
             }
         }
     }
-    let status = StatusCode::MULTI_STATUS;
     let list = Element::new("", "d:multistatus").with_attribute("xmlns:d", "DAV:");
-    Ok(text(
-        status,
-        "application/xml",
-        list.with_all(all).to_document(),
-    ))
+    let list = list.with_all(all).to_document();
+    Ok(text(StatusCode::MULTI_STATUS, "application/xml", list))
 }
 
 pub(super) async fn diagnose(

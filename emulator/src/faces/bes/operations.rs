@@ -30,6 +30,7 @@ pub(super) async fn answer(
     client: Option<Arc<str>>,
 ) -> Result<Element, Fault> {
     let body = &request.envelope.body;
+    let tls = face.app.config.tls.as_ref();
     let result = match operation {
         Operation::CreateActivity => create(face, request, address, client).await,
         Operation::GetActivityStatuses
@@ -37,7 +38,7 @@ pub(super) async fn answer(
         | Operation::GetActivityDocuments => about(face, operation, body, client).await,
         Operation::GetFactoryAttributesDocument => attributes(face).await,
         Operation::StopAcceptingNewActivities | Operation::StartAcceptingNewActivities
-            if client.is_none() && face.asks_for_clients() =>
+            if client.is_none() && tls.is_some_and(ServerTls::asks_for_clients) =>
         {
             Err(not_authorized("a client without a certificate"))
         }
@@ -138,10 +139,8 @@ async fn about(
             let cancelled = terminate && machine.handle(now, Cancel(job));
             Ok((job, cancelled, machine.view(job).unwrap_or(view)))
         };
-        named
-            .into_iter()
-            .map(|job| job.and_then(&mut look))
-            .collect()
+        let named = named.into_iter();
+        named.map(|job| job.and_then(&mut look)).collect()
     };
     let found = references.iter().zip(face.app.call(look).await?);
     let answers = found.map(|(reference, found)| {
@@ -192,13 +191,6 @@ fn terminated(cancelled: bool, view: &JobView) -> ActivityAnswer {
     })
 }
 
-impl Face {
-    fn asks_for_clients(&self) -> bool {
-        let tls = self.app.config.tls.as_ref();
-        tls.is_some_and(ServerTls::asks_for_clients)
-    }
-}
-
 /// The document of an activity. One that is kept no more is made anew from
 /// what the cluster knows of the job.
 fn document(face: &Face, job: JobId, view: &JobView) -> ActivityAnswer {
@@ -207,15 +199,11 @@ fn document(face: &Face, job: JobId, view: &JobView) -> ActivityAnswer {
         Some(document) => document.element(),
         None => {
             let unsaid = |why: SeveralComponents| {
-                BesFault::new(
-                    FaultName::UnsupportedFeature,
-                    "several-components",
-                    why.to_string(),
-                )
+                let (name, why) = (FaultName::UnsupportedFeature, why.to_string());
+                BesFault::new(name, "several-components", why)
             };
-            JobDefinition::of(&view.spec, None)
-                .map_err(unsaid)?
-                .element()
+            let document = JobDefinition::of(&view.spec, None);
+            document.map_err(unsaid)?.element()
         }
     };
     // Within this answer the schema has it under the name of the factory.

@@ -10,7 +10,7 @@ pub(super) use script::{Interpreter, words};
 pub(super) use values::{Reach, Warning, signal_number};
 
 use super::depend::{self, Wish};
-use super::options::{Parsed, Place, Program, parse};
+use super::options::{Parsed, parse};
 use crate::slurm::times::Limit;
 use gridrig_core::generic::Generics;
 use std::sync::Arc;
@@ -136,15 +136,8 @@ pub(super) struct Order {
     pub batch: Batch,
     pub array: Option<TaskList>,
     pub wishes: Vec<Wish>,
-    pub hold: bool,
-    pub begin: Option<String>,
-    pub deadline: Option<String>,
-    /// The cluster that is to take it.
-    pub clusters: Option<String>,
-    pub parsable: bool,
-    pub quiet: bool,
-    pub wait: bool,
-    pub test_only: bool,
+    /// All options, weaker ones first.
+    pub given: Parsed,
     /// Goes to stderr besides what else is said.
     pub warnings: String,
 }
@@ -167,18 +160,18 @@ impl Refusal {
     fn heterogeneous() -> Self {
         let why = "Heterogeneous jobs are not emulated (expected one component, without \":\" \
                    and #SBATCH hetjob)";
-        let Refusal(_, why) = Self::error(1, why);
-        let Refusal(code, failed) =
-            Self::submission("Requested operation not supported on this system");
-        Refusal(code, format!("{why}{failed}"))
+        Self::because(why, "Requested operation not supported on this system")
+    }
+
+    /// The same, after why.
+    pub fn because(why: &str, what: &str) -> Self {
+        Refusal(1, Self::error(1, why).1 + &Self::submission(what).1)
     }
 }
 
 /// Reads the command line alone: the caller's side needs the script's name.
 pub(super) fn command_line(called: &str, args: &[String]) -> Result<Parsed, Refusal> {
-    let name = "sbatch";
-    let parsed = parse(&Program { name, called }, args, Place::First);
-    let parsed = parsed.map_err(|said| Refusal(BAD_OPTION, said))?;
+    let parsed = parse("sbatch", called, args).map_err(|said| Refusal(BAD_OPTION, said))?;
     match parsed.rest.first().is_some_and(|word| word == ":") {
         true => Err(Refusal::heterogeneous()),
         false => Ok(parsed),
@@ -237,6 +230,7 @@ pub(super) fn read(
         Some(wrapped) => script::wrap(wrapped),
         None => script.to_vec(),
     };
+    order.given = all;
     Ok(order)
 }
 
@@ -284,14 +278,6 @@ fn apply(all: &Parsed, order: &mut Order) -> Result<(), Refusal> {
     batch.mem_per_cpu = memory(all, "mem-per-cpu")?;
     batch.gres = gres(all)?;
     sizes(all, order)?;
-    order.hold = all.has("hold");
-    order.begin = text("begin");
-    order.deadline = text("deadline");
-    order.clusters = text("clusters");
-    order.parsable = all.has("parsable");
-    order.quiet = all.has("quiet");
-    order.wait = all.has("wait");
-    order.test_only = all.has("test-only");
     if let Some(list) = all.last("array") {
         let tasks = TaskList::parse(list);
         let bad = || Refusal::submission("Invalid job array specification");

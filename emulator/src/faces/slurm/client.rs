@@ -31,8 +31,12 @@ pub fn dispatch(args: impl IntoIterator<Item = OsString>) -> Option<ExitCode> {
     let args: Vec<String> = args.map(|arg| arg.to_string_lossy().into_owned()).collect();
     let code = match name {
         "srun" => srun::srun(&called.to_string_lossy(), &args),
-        _ => call(name, &args, &called).unwrap_or_else(refused),
+        _ => call(name, &args, &called),
     };
+    let code = code.unwrap_or_else(|Refusal(code, said)| {
+        eprint(&said);
+        code
+    });
     Some(ExitCode::from(code))
 }
 
@@ -94,11 +98,6 @@ fn no_cluster(name: &str, why: &str) -> u8 {
     };
     eprint(&format!("{text}\n{name}: gridrig: {why}\n"));
     1
-}
-
-fn refused(Refusal(code, said): Refusal) -> u8 {
-    eprint(&said);
-    code
 }
 
 /// The batch script that `sbatch` sends along; none with `--wrap`.

@@ -7,11 +7,11 @@
 
 mod environment;
 
-use super::Execute;
 use super::batch::{Batch, Interpreter, OpenMode, Reach};
-use super::file_names::{Facts, default_output, fill};
+use super::file_names::{default_output, facts, fill};
 use super::site::Site;
 use super::store::Job;
+use super::{Execute, Setup};
 use environment::environment;
 use parking_lot::Mutex;
 use rustix::io::retry_on_intr;
@@ -83,16 +83,11 @@ struct Launch {
 }
 
 impl Runner {
-    pub fn new(
-        bounds: &Execute,
-        dir: &Path,
-        spool: &Path,
-        exits: UnboundedSender<thread::Result<Exited>>,
-    ) -> Self {
+    pub fn new(setup: &Setup, exits: UnboundedSender<thread::Result<Exited>>) -> Self {
         Runner {
-            bounds: bounds.clone(),
-            dir: dir.to_owned(),
-            spool: spool.to_owned(),
+            bounds: setup.execute.clone().unwrap_or_default(),
+            dir: setup.door.dir().to_owned(),
+            spool: setup.door.spool(),
             exits,
             running: BTreeMap::new(),
             backlog: VecDeque::new(),
@@ -103,7 +98,8 @@ impl Runner {
     pub fn launch(&mut self, job: &Job, site: &Site) {
         let spool = self.spool.join(format!("job{:05}", job.id));
         let work_dir = Path::new(&job.batch.work_dir);
-        let file = |pattern: &str| work_dir.join(fill(pattern, &Facts::of(job, site)));
+        let facts = facts(job, site);
+        let file = |pattern: &str| work_dir.join(fill(pattern, &facts));
         let launch = Launch {
             seq: job.seq,
             batch: Arc::clone(&job.batch),
@@ -126,18 +122,15 @@ impl Runner {
             let delay = self.bounds.launch_delay;
             self.running.insert(seq, Arc::clone(&process));
             let named = thread::Builder::new().name(format!("slurm-job-{seq}"));
-            let spawned = named.spawn({
-                let exits = exits.clone();
-                move || {
-                    thread::sleep(delay);
-                    let exited = catch_unwind(AssertUnwindSafe(|| launch.run(&process)));
-                    // The handler has gone when the service has ended.
-                    let _ = exits.send(exited);
-                }
+            let spawned = named.spawn(move || {
+                thread::sleep(delay);
+                let exited = catch_unwind(AssertUnwindSafe(|| launch.run(&process)));
+                // The handler has gone when the service has ended.
+                let _ = exits.send(exited);
             });
             if let Err(error) = spawned {
                 tracing::warn!(%error, "no thread can be started for a Slurm job");
-                let _ = exits.send(Ok(failed(seq)));
+                let _ = self.exits.send(Ok(failed(seq)));
             }
         }
     }

@@ -2,39 +2,30 @@
 
 use super::site::Site;
 use super::store::Job;
+use std::collections::BTreeMap;
 
 /// What the letters of a pattern stand for.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Facts {
-    pub job: String,
-    pub array: String,
-    pub task: String,
-    pub name: String,
-    pub user: String,
-    pub node: String,
-    /// Number of the node and of the task within the job.
-    pub node_id: String,
-    pub task_id: String,
-    pub step: String,
-}
+pub(super) type Facts = BTreeMap<char, String>;
 
-impl Facts {
-    /// Of a job that has nodes.
-    pub fn of(job: &Job, site: &Site) -> Self {
-        let task = job.task.as_ref();
-        Facts {
-            job: job.id.to_string(),
-            array: task.map_or(job.id, |task| task.array).to_string(),
-            // Slurm's number for "no task".
-            task: task.map_or(u32::MAX - 1, |task| task.index).to_string(),
-            name: job.batch.name.clone(),
-            user: job.batch.user.to_string(),
-            node: site.first_node(&job.placement),
-            node_id: "0".to_owned(),
-            task_id: "0".to_owned(),
-            step: "batch".to_owned(),
-        }
-    }
+/// Slurm's number for "no task".
+pub(super) const NO_TASK: u32 = u32::MAX - 1;
+
+/// Those of a job that has nodes.
+pub(super) fn facts(job: &Job, site: &Site) -> Facts {
+    let (id, task) = (job.id.to_string(), job.task.as_ref());
+    Facts::from([
+        ('J', format!("{id}.batch")),
+        ('j', id),
+        ('A', task.map_or(job.id, |task| task.array).to_string()),
+        ('a', task.map_or(NO_TASK, |task| task.index).to_string()),
+        ('x', job.batch.name.clone()),
+        ('u', job.batch.user.to_string()),
+        ('N', site.first_node(&job.placement)),
+        // Number of the node and of the task within the job.
+        ('n', "0".to_owned()),
+        ('t', "0".to_owned()),
+        ('s', "batch".to_owned()),
+    ])
 }
 
 /// The name that a pattern stands for. A number after `%` pads with zeros;
@@ -56,26 +47,14 @@ pub(super) fn fill(pattern: &str, facts: &Facts) -> String {
             width.push(digit);
         }
         let fact = match letters.peek() {
-            Some('%') if width.is_empty() => "%",
-            Some('j') => &facts.job,
-            Some('J') => {
-                letters.next();
-                name.push_str(&format!("{}.{}", facts.job, facts.step));
-                continue;
-            }
-            Some('A') => &facts.array,
-            Some('a') => &facts.task,
-            Some('x') => &facts.name,
-            Some('u') => &facts.user,
-            Some('N') => &facts.node,
-            Some('n') => &facts.node_id,
-            Some('t') => &facts.task_id,
-            Some('s') => &facts.step,
-            _ => {
-                name.push('%');
-                name.push_str(&width);
-                continue;
-            }
+            Some('%') if width.is_empty() => Some("%"),
+            Some(key) => facts.get(key).map(String::as_str),
+            None => None,
+        };
+        let Some(fact) = fact else {
+            name.push('%');
+            name.push_str(&width);
+            continue;
         };
         letters.next();
         // Slurm pads to at most ten.
@@ -96,37 +75,28 @@ pub(super) fn default_output(job: &Job) -> &'static str {
     }
 }
 
-/// The file that a pattern names for a job; for pending tasks of an array that
-/// stand together, with Slurm's number for "no task".
-pub(super) fn fill_for(pattern: &str, job: &Job, together: bool, site: &Site) -> String {
-    let mut facts = Facts::of(job, site);
-    if together {
-        facts.task = (u32::MAX - 1).to_string();
-    }
-    fill(pattern, &facts)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn patterns_are_filled_in() {
-        let facts = Facts {
-            job: "17".into(),
-            array: "12".into(),
-            task: "3".into(),
-            name: "sim".into(),
-            user: "ann".into(),
-            node: "n4".into(),
-            node_id: "0".into(),
-            task_id: "2".into(),
-            step: "batch".into(),
-        };
+        let facts = [
+            ('j', "17"),
+            ('J', "17.batch"),
+            ('A', "12"),
+            ('a', "3"),
+            ('x', "sim"),
+            ('u', "ann"),
+            ('N', "n4"),
+            ('t', "2"),
+        ];
+        let facts = Facts::from(facts.map(|(key, fact)| (key, fact.to_owned())));
         let of = |pattern: &str| fill(pattern, &facts);
         assert_eq!(of("slurm-%A_%a.out"), "slurm-12_3.out");
         assert_eq!(of("%x-%5j-%u@%N-%t"), "sim-00017-ann@n4-2");
         assert_eq!(of("100%%-%z-%3"), "100%-%z-%3");
         assert_eq!(of("a\\%j"), "a%j");
+        assert_eq!(of("%9J"), "17.batch");
     }
 }

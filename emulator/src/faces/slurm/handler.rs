@@ -39,7 +39,7 @@ const SHOWN: usize = 1000;
 
 struct Ask {
     request: Request,
-    caller: Caller,
+    gid: u32,
     reply: oneshot::Sender<Answer>,
 }
 
@@ -68,31 +68,17 @@ pub(super) fn open(app: &App<Config>, setup: &Setup) {
     };
     let (asks, asked) = mpsc::channel(CALLS);
     let (exits, exited) = mpsc::unbounded_channel();
-    let runner = setup
-        .execute
-        .as_ref()
-        .map(|bounds| Runner::new(bounds, setup.door.dir(), &setup.door.spool(), exits.clone()));
     let handler = Handler {
         store: JobStore::new(site, config.keep_ended),
         actor: app.actor.clone(),
         clock: config.clock,
-        runner,
+        runner: Runner::new(setup, exits),
         waiting: Vec::new(),
         owner: user_name(own_uid()),
     };
-    let owner = Arc::clone(&handler.owner);
-    let accept = accept(
-        listener,
-        asks,
-        owner,
-        Arc::clone(&setup.door),
-        app.actor.clone(),
-    );
+    let accept = accept(listener, asks, Arc::clone(&setup.door), app.actor.clone());
     tokio::spawn(watched(app.actor.clone(), accept));
-    tokio::spawn(watched(
-        app.actor.clone(),
-        handler.work(asked, exited, exits),
-    ));
+    tokio::spawn(watched(app.actor.clone(), handler.work(asked, exited)));
 }
 
 /// Jobs that may wait, run or be shown: some 200 MB.
@@ -101,7 +87,6 @@ const MAX_JOBS: usize = 200_000;
 async fn accept(
     listener: UnixListener,
     asks: mpsc::Sender<Ask>,
-    owner: Arc<str>,
     door: Arc<Door>,
     actor: Actor<LrmsAgent>,
 ) {
@@ -116,9 +101,9 @@ async fn accept(
         };
         match stream {
             Ok((stream, _)) => {
-                let (asks, owner) = (asks.clone(), Arc::clone(&owner));
+                let asks = asks.clone();
                 let served = async move {
-                    if let Err(error) = serve(stream, asks, owner).await {
+                    if let Err(error) = serve(stream, asks).await {
                         tracing::debug!(%error, "a Slurm command was not answered");
                     }
                     drop(slot);
@@ -134,24 +119,20 @@ async fn accept(
     drop(door);
 }
 
-async fn serve(
-    mut stream: UnixStream,
-    asks: mpsc::Sender<Ask>,
-    owner: Arc<str>,
-) -> std::io::Result<()> {
+async fn serve(mut stream: UnixStream, asks: mpsc::Sender<Ask>) -> std::io::Result<()> {
     let peer = stream.peer_cred()?;
-    let Some(caller) = caller(peer.uid(), peer.gid(), owner) else {
+    if !may_call(peer.uid()) {
         let refused = Answer::failed(
             1,
             "error: Access/permission denied (expected the user of the cluster)\n",
         );
         return stream.write_all(&refused.encode()).await;
-    };
+    }
     let request = tokio::time::timeout(PATIENCE, read(&mut stream)).await??;
     let (reply, answer) = oneshot::channel();
     let ask = Ask {
         request,
-        caller,
+        gid: peer.gid(),
         reply,
     };
     let answer = match asks.send(ask).await {
@@ -163,10 +144,9 @@ async fn serve(
     stream.shutdown().await
 }
 
-/// Who calls; nobody but the user who runs the cluster, even if others have come
-/// to its socket.
-fn caller(uid: u32, gid: u32, user: Arc<str>) -> Option<Caller> {
-    (uid == own_uid()).then_some(Caller { uid, gid, user })
+/// Nobody but the user who runs the cluster, even if others have come to its socket.
+fn may_call(uid: u32) -> bool {
+    uid == own_uid()
 }
 
 async fn read(stream: &mut UnixStream) -> std::io::Result<Request> {
@@ -195,7 +175,8 @@ struct Handler {
     store: JobStore,
     actor: Actor<LrmsAgent>,
     clock: RunClock,
-    runner: Option<Runner>,
+    /// Without work where nothing is executed.
+    runner: Runner,
     waiting: Vec<Waiting>,
     owner: Arc<str>,
 }
@@ -205,7 +186,6 @@ impl Handler {
         mut self,
         mut asks: mpsc::Receiver<Ask>,
         mut exits: mpsc::UnboundedReceiver<thread::Result<Exited>>,
-        _keeps_exits_open: mpsc::UnboundedSender<thread::Result<Exited>>,
     ) {
         let Ok(mut news) = self.actor.call(|machine, _| machine.follow()).await else {
             return;
@@ -227,9 +207,7 @@ impl Handler {
                     let Some(_) = self.catch_up(&mut news).await else { break };
                     let exit = exit.unwrap_or_else(|panic| resume_unwind(panic));
                     self.store.exited(exit.seq, exit.exit, exit.failed);
-                    if let Some(runner) = &mut self.runner {
-                        runner.ended(exit.seq);
-                    }
+                    self.runner.ended(exit.seq);
                 }
                 () = self.clock.sleep_until(timer) => {
                     let Some(now) = self.catch_up(&mut news).await else { break };
@@ -240,9 +218,7 @@ impl Handler {
                 break;
             }
         }
-        if let Some(runner) = &mut self.runner {
-            runner.end_all();
-        }
+        self.runner.end_all();
     }
 
     /// Hears all that has happened in the cluster up to now.
@@ -302,34 +278,26 @@ impl Handler {
     /// Does one action; `false` if the cluster has stopped.
     async fn run(&mut self, action: Action) -> bool {
         match action {
-            Action::Submit(seq) => self.submit(seq).await,
-            Action::Cancel(job) => self.tell(move |m, now| m.handle(now, Cancel(job))).await,
+            Action::Submit(seq) => return self.submit(seq).await,
+            Action::Cancel(job) => {
+                return self.tell(move |m, now| m.handle(now, Cancel(job))).await;
+            }
             Action::Finish(job) => {
                 let end = move |m: &mut Driven<LrmsAgent>, at| {
                     m.handle(at, Outside { at, job, what: () })
                 };
-                self.tell(end).await
+                return self.tell(end).await;
             }
-            Action::Node(change) => self.tell(move |m, now| m.handle(now, change)).await,
+            Action::Node(change) => return self.tell(move |m, now| m.handle(now, change)).await,
             Action::Launch(seq) => {
-                if let (Some(runner), Some(job)) = (&mut self.runner, self.store.job(seq)) {
-                    runner.launch(job, &self.store.site);
+                if let Some(job) = self.store.job(seq) {
+                    self.runner.launch(job, &self.store.site);
                 }
-                true
             }
-            Action::Kill(seq) => {
-                if let Some(runner) = &mut self.runner {
-                    runner.kill(seq);
-                }
-                true
-            }
-            Action::Signal(seq, signal, reach) => {
-                if let Some(runner) = &self.runner {
-                    runner.signal(seq, signal, reach);
-                }
-                true
-            }
+            Action::Kill(seq) => self.runner.kill(seq),
+            Action::Signal(seq, signal, reach) => self.runner.signal(seq, signal, reach),
         }
+        true
     }
 
     async fn submit(&mut self, seq: u32) -> bool {
@@ -380,8 +348,14 @@ impl Handler {
     }
 
     async fn answer(&mut self, ask: Ask, now: SimTime) {
-        let reply = ask.reply;
-        match show::command(&mut self.store, ask.request, &ask.caller, now) {
+        let (reply, gid) = (ask.reply, ask.gid);
+        let caller = Caller {
+            uid: own_uid(),
+            gid,
+            user: Arc::clone(&self.owner),
+            now,
+        };
+        match show::command(&mut self.store, ask.request, &caller) {
             // Whoever asked may have gone; what was asked is done anyway.
             Outcome::Now(answer) => drop(reply.send(answer)),
             Outcome::WhenEnded(jobs, answer) => self.waiting.push(Waiting {
@@ -404,13 +378,9 @@ impl Handler {
     fn answer_waiting(&mut self) {
         let store = &self.store;
         let ended = |seq: &u32| store.job(*seq).is_none_or(|job| job.state.is_ended());
-        let (done, left) = std::mem::take(&mut self.waiting)
-            .into_iter()
-            .partition(|waiting| waiting.jobs.iter().all(ended));
-        self.waiting = left;
-        let done: Vec<Waiting> = done;
-        for mut waiting in done {
-            let jobs = waiting.jobs.iter().filter_map(|seq| self.store.job(*seq));
+        let is_done = |waiting: &mut Waiting| waiting.jobs.iter().all(ended);
+        for mut waiting in self.waiting.extract_if(.., is_done) {
+            let jobs = waiting.jobs.iter().filter_map(|seq| store.job(*seq));
             let code = |job: &super::store::Job| match job.exit {
                 (code, 0) => code,
                 (_, signal) => 128 | signal,
@@ -436,7 +406,7 @@ mod tests {
 
     #[test]
     fn a_caller_of_another_uid_is_turned_away() {
-        assert!(caller(own_uid(), 1, "me".into()).is_some());
-        assert!(caller(own_uid() + 1, 1, "me".into()).is_none());
+        assert!(may_call(own_uid()));
+        assert!(!may_call(own_uid() + 1));
     }
 }

@@ -46,10 +46,8 @@ pub(super) struct Parsed {
 impl Parsed {
     /// The last value given for an option.
     pub fn last(&self, name: &str) -> Option<&str> {
-        let mut found = self.options.iter().rev().filter(|(long, _)| *long == name);
-        found
-            .next()
-            .map(|(_, value)| value.as_deref().unwrap_or(""))
+        let (_, value) = self.options.iter().rev().find(|(long, _)| *long == name)?;
+        Some(value.as_deref().unwrap_or(""))
     }
 
     /// The number from 1 to `most` that an option is given, or what is wrong with it.
@@ -57,10 +55,8 @@ impl Parsed {
         let Some(text) = self.last(name) else {
             return Ok(None);
         };
-        let number = text
-            .parse()
-            .ok()
-            .filter(|number| (1..=most).contains(number));
+        let number: Option<u32> = text.parse().ok();
+        let number = number.filter(|number| (1..=most).contains(number));
         let wrong = || format!("Invalid numeric value \"{text}\" for --{name}.");
         number.map(Some).ok_or_else(wrong)
     }
@@ -71,37 +67,18 @@ impl Parsed {
     }
 }
 
-/// Where options may stand.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Place {
-    /// Only before the first other word (`sbatch`, `srun`).
-    First,
-    /// Anywhere.
-    Anywhere,
-}
-
-/// Who reads options: complaints begin with what the program was called as,
-/// and end with its name.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Program<'a> {
-    pub name: &'a str,
-    pub called: &'a str,
-}
-
 /// What is read of a line, or what stderr is to show.
 type Result<T, E = String> = std::result::Result<T, E>;
 
 /// Reads `args` by the options of the program. The error is what stderr is to
-/// show.
-pub(super) fn parse(program: &Program<'_>, args: &[String], place: Place) -> Result<Parsed> {
-    let row = table::OPTIONS
-        .iter()
-        .find(|(name, _)| *name == program.name);
+/// show: it begins with what the program was called as, and ends with its name.
+pub(super) fn parse(name: &str, called: &str, args: &[String]) -> Result<Parsed> {
+    let row = table::OPTIONS.iter().find(|(known, _)| *known == name);
     let table = row.map_or_else(Vec::new, |(_, row)| options(row));
-    parse_by(&table, program, args, place)
+    parse_by(&table, name, called, args)
 }
 
-fn parse_by(table: &[Opt], program: &Program<'_>, args: &[String], place: Place) -> Result<Parsed> {
+fn parse_by(table: &[Opt], name: &str, called: &str, args: &[String]) -> Result<Parsed> {
     let mut parsed = Parsed::default();
     let mut words = args.iter();
     while let Some(word) = words.next() {
@@ -115,14 +92,14 @@ fn parse_by(table: &[Opt], program: &Program<'_>, args: &[String], place: Place)
             read_short(table, &word[1..], &mut words, &mut parsed)
         } else {
             parsed.rest.push(word.clone());
-            if place == Place::First {
+            // What follows the script, or the program, is its own.
+            if ["sbatch", "srun"].contains(&name) {
                 parsed.rest.extend(words.cloned());
                 break;
             }
             Ok(())
         };
         said.map_err(|what| {
-            let Program { name, called } = program;
             format!("{called}: {what}\nTry \"{name} --help\" for more information\n")
         })?;
     }
@@ -200,29 +177,28 @@ mod tests {
 
     const TABLE: &str = "no-kill,k no-requeue ntasks,n= hold,H nice=?";
 
-    fn read(words: &str, place: Place) -> Result<Parsed, String> {
+    fn read(name: &str, words: &str) -> Result<Parsed, String> {
         let words: Vec<String> = words.split(' ').map(str::to_owned).collect();
-        let (name, called) = ("sbatch", "sbatch");
-        parse_by(&options(TABLE), &Program { name, called }, &words, place)
+        parse_by(&options(TABLE), name, name, &words)
     }
 
     #[test]
     fn options_are_read_as_getopt_reads_them() {
-        let parsed = read("-Hn3 --ntasks 4 --nt=5 --nice script -n 9", Place::First).unwrap();
+        let parsed = read("sbatch", "-Hn3 --ntasks 4 --nt=5 --nice script -n 9").unwrap();
         let ntasks = parsed.options.iter().filter(|(long, _)| *long == "ntasks");
         let ntasks: Vec<_> = ntasks.filter_map(|(_, value)| value.as_deref()).collect();
         assert_eq!(ntasks, ["3", "4", "5"]);
         assert_eq!(parsed.last("ntasks"), Some("5"));
         assert!(parsed.has("hold") && parsed.last("nice") == Some(""));
         assert_eq!(parsed.rest, ["script", "-n", "9"]);
-        let parsed = read("a -n 9 b", Place::Anywhere).unwrap();
+        let parsed = read("squeue", "a -n 9 b").unwrap();
         assert_eq!(parsed.rest, ["a", "b"]);
     }
 
     #[test]
     fn mistakes_are_told_in_the_words_of_getopt() {
         let said = |words: &str| {
-            let text = read(words, Place::First).unwrap_err();
+            let text = read("sbatch", words).unwrap_err();
             let (first, rest) = text.split_once('\n').unwrap();
             assert_eq!(rest, "Try \"sbatch --help\" for more information\n");
             first.strip_prefix("sbatch: ").unwrap().to_owned()

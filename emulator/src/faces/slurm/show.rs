@@ -13,7 +13,7 @@ pub(super) use scontrol::reserved;
 
 use super::batch::Refusal;
 use super::depend::Target;
-use super::options::{Parsed, Place, Program, parse};
+use super::options::{Parsed, parse};
 use super::site::{Site, VERSION_LINE};
 use super::store::{Job, JobStore, Record, State};
 use super::wire::{Answer, Request};
@@ -23,13 +23,17 @@ use gridrig_core::time::SimTime;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// Who calls.
+/// Who calls, and when.
 #[derive(Clone, Debug)]
 pub(super) struct Caller {
     pub uid: u32,
     pub gid: u32,
     pub user: Arc<str>,
+    pub now: SimTime,
 }
+
+/// What a command says, or refuses with.
+type Said = Result<Answer, Answer>;
 
 /// What a command comes to.
 pub(super) enum Outcome {
@@ -56,25 +60,20 @@ impl From<Answer> for Outcome {
 }
 
 /// Does what a command asks for.
-pub(super) fn command(
-    store: &mut JobStore,
-    request: Request,
-    caller: &Caller,
-    now: SimTime,
-) -> Outcome {
+pub(super) fn command(store: &mut JobStore, request: Request, caller: &Caller) -> Outcome {
     let answer = match request.command.as_str() {
         "sbatch" => {
-            let done = sbatch::sbatch(store, request, caller, now);
+            let done = sbatch::sbatch(store, request, caller);
             return done.unwrap_or_else(|Refusal(code, said)| Answer::failed(code, said).into());
         }
-        "squeue" => squeue::squeue(store, &request, caller, now),
-        "scancel" => scancel::scancel(store, &request, caller, now),
+        "squeue" => squeue::squeue(store, &request, caller),
+        "scancel" => scancel::scancel(store, &request, caller),
         "scontrol" => {
-            let done = scontrol::scontrol(store, &request, caller, now);
+            let done = scontrol::scontrol(store, &request, caller);
             return done.unwrap_or_else(Into::into);
         }
-        "sinfo" => sinfo::sinfo(store, &request, now),
-        "sacct" => sacct::sacct(store, &request, caller, now),
+        "sinfo" => sinfo::sinfo(store, &request, caller.now),
+        "sacct" => sacct::sacct(store, &request, caller),
         "sshare" => sshare::sshare(&request, &store.site),
         "sacctmgr" => Ok(sacctmgr(&request)),
         other => refuse(format!("{other}: error: not a command of this cluster\n")),
@@ -84,11 +83,8 @@ pub(super) fn command(
 
 /// Slurm's words where no database keeps accounts, as none does here.
 fn sacctmgr(request: &Request) -> Answer {
-    match request
-        .args
-        .iter()
-        .any(|arg| arg == "--version" || arg == "-V")
-    {
+    let mut args = request.args.iter();
+    match args.any(|arg| arg == "--version" || arg == "-V") {
         true => Answer::said(VERSION_LINE.to_owned()),
         false => Answer::failed(
             1,
@@ -101,9 +97,8 @@ fn sacctmgr(request: &Request) -> Answer {
 /// The options of a command; answered at once where they ask for the version, are
 /// mistaken or name another cluster: these commands belong to one.
 fn options(name: &str, request: &Request, site: &Site) -> Result<Parsed, Answer> {
-    let called = &request.called;
-    let parsed = parse(&Program { name, called }, &request.args, Place::Anywhere)
-        .map_err(|said| Answer::failed(1, said))?;
+    let parsed = parse(name, &request.called, &request.args);
+    let parsed = parsed.map_err(|said| Answer::failed(1, said))?;
     if parsed.has("version") {
         return Err(Answer::said(VERSION_LINE.to_owned()));
     }
@@ -203,13 +198,14 @@ impl Filter {
             && of_users(&self.users, job)
             && among(&self.names, &job.batch.name)
             && among(&self.partitions, &site.partition)
-            && among(&self.accounts, job.batch.account.as_deref().unwrap_or(""))
-            && among(
-                &self.reservations,
-                job.batch.reservation.as_deref().unwrap_or(""),
-            )
-            && among(&self.qos, job.batch.qos.as_deref().unwrap_or(""))
+            && among(&self.accounts, or_nothing(&job.batch.account))
+            && among(&self.reservations, or_nothing(&job.batch.reservation))
+            && among(&self.qos, or_nothing(&job.batch.qos))
     }
+}
+
+fn or_nothing(text: &Option<String>) -> &str {
+    text.as_deref().unwrap_or_default()
 }
 
 fn or_null(text: &Option<String>) -> String {
@@ -253,11 +249,8 @@ fn targets(text: &str) -> Option<Vec<Target>> {
     };
     let tasks = super::batch::TaskList::parse(tasks.strip_suffix(']')?)?;
     let id = id.parse().ok().filter(|id| *id > 0)?;
-    let one = |task: &u32| Target {
-        id,
-        task: Some(*task),
-    };
-    Some(tasks.tasks.iter().map(one).collect())
+    let tasks = tasks.tasks.iter().map(|task| Some(*task));
+    Some(tasks.map(|task| Target { id, task }).collect())
 }
 
 /// Splits a list of jobs at commas outside brackets.

@@ -194,10 +194,6 @@ impl Site {
     /// Processors of the widest node.
     pub fn widest(&self) -> u32 {
         let groups = self.resources.groups().iter();
-        groups
-            .map(|group| group.cpu_count)
-            .max()
-            .unwrap_or(1)
-            .max(1)
+        groups.map(|group| group.cpu_count).fold(1, u32::max)
     }
 }

@@ -229,6 +229,12 @@ impl JobStore {
         self.actions.push(action);
     }
 
+    /// A reservation by its name.
+    pub fn reservation(&self, name: &str) -> Option<&ReservationView> {
+        let mut all = self.reservations.iter();
+        all.find(|it| *it.wanted.name == *name)
+    }
+
     /// A job by its place.
     pub fn job(&self, seq: u32) -> Option<&Job> {
         self.jobs.get(&seq)
@@ -266,10 +272,10 @@ impl JobStore {
         let of_task = |seq: &&u32| match (target.task, self.jobs.get(seq)) {
             (_, None) => false,
             (None, Some(_)) => true,
-            (Some(wanted), Some(job)) => job
-                .task
-                .as_ref()
-                .is_some_and(|task| task.index == wanted && task.array == target.id),
+            (Some(wanted), Some(job)) => {
+                let task = job.task.as_ref();
+                task.is_some_and(|task| (task.array, task.index) == (target.id, wanted))
+            }
         };
         all.iter().filter(of_task).copied().collect()
     }
@@ -298,10 +304,7 @@ impl JobStore {
             Some(Hold::Requeued) => return "job requeued in held state",
             None => {}
         }
-        let begun = |name: &String| {
-            let mut all = self.reservations.iter();
-            all.any(|it| it.begun && *it.wanted.name == **name)
-        };
+        let begun = |name: &String| self.reservation(name).is_some_and(|it| it.begun);
         if job.machine.is_some() && !job.batch.reservation.as_ref().is_none_or(begun) {
             return "Reservation";
         }
@@ -352,10 +355,8 @@ impl JobStore {
         let others: Vec<&Job> = others.filter(|other| other.seq != job.seq).collect();
         let ended = others.iter().all(|other| other.state.is_ended());
         let well = |other: &&Job| other.state == State::Completed;
-        let good = others.iter().copied().all(|other| well(&other));
-        let bad = others
-            .iter()
-            .any(|other| other.state.is_ended() && !well(other));
+        let good = others.iter().all(well);
+        let bad = others.iter().any(|it| it.state.is_ended() && !well(it));
         match wish.kind {
             Kind::After if others.iter().all(|o| o.state != State::Pending) => Verdict::Fulfilled,
             Kind::AfterAny if ended => Verdict::Fulfilled,

@@ -83,12 +83,20 @@ impl Answer {
         }
     }
 
+    /// What was asked for is not there, which is no matter of stderr.
+    pub fn missing(stdout: String) -> Self {
+        Answer {
+            code: 1,
+            ..Answer::said(stdout)
+        }
+    }
+
     /// It did not.
     pub fn failed(code: u8, stderr: impl Into<String>) -> Self {
         Answer {
             code,
             stderr: stderr.into(),
-            stdout: String::new(),
+            ..Answer::default()
         }
     }
 
@@ -116,10 +124,8 @@ impl Call<'_> {
                 length(script.len(), MOST_SCRIPT).ok_or_else(|| too_long("the script is"))?
             }
         };
-        let texts = self
-            .env
-            .iter()
-            .map(|(name, value)| name.len() + value.len());
+        let env = self.env.iter();
+        let texts = env.map(|(name, value)| name.len() + value.len());
         let texts = texts.chain(self.args.iter().map(String::len));
         // Each text has its quotation marks, comma and bracket besides.
         let room: usize = texts.map(|length| length + 8).sum();

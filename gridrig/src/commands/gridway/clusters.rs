@@ -13,7 +13,7 @@ use tokio::sync::RwLock;
 /// Where clusters are named. gwd cuts the arguments of drivers at colons and
 /// gives them as one word, so that a file is what works there.
 #[derive(Clone, Debug, Args)]
-pub(super) struct ClusterArgs {
+pub struct ClusterArgs {
     /// A cluster and its address; may be repeated
     #[arg(
         long = "cluster",
@@ -35,15 +35,6 @@ const MAX_BYTES: u64 = 4 * 1024 * 1024;
 type Clusters = BTreeMap<String, String>;
 
 impl ClusterArgs {
-    /// Refuses what the command line says before anything is served. The file
-    /// may still be empty: it is read again later.
-    ///
-    /// # Errors
-    /// When an argument or the file will not do.
-    pub(super) fn check(&self) -> anyhow::Result<()> {
-        self.read().map(drop)
-    }
-
     /// The clusters; those of a line without a name are asked for theirs.
     ///
     /// # Errors
@@ -65,7 +56,12 @@ impl ClusterArgs {
         Ok(clusters)
     }
 
-    fn read(&self) -> anyhow::Result<Vec<(Option<String>, String)>> {
+    /// What the command line and the file say. The file may still be empty: it is read
+    /// again later.
+    ///
+    /// # Errors
+    /// When an argument or the file will not do.
+    pub(super) fn read(&self) -> anyhow::Result<Vec<(Option<String>, String)>> {
         let known = |(name, url): (String, String)| (Some(name), url);
         let mut clusters: Vec<_> = self.named.iter().cloned().map(known).collect();
         let Some(file) = &self.clusters else {

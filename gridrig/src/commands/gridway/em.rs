@@ -155,7 +155,10 @@ impl Inner {
     async fn look_at(&self, number: &str, job: &Job) -> bool {
         let found = self.known.client.job(&job.url, job.id).await;
         let mut jobs = self.jobs.lock().await;
-        let unwanted = jobs.by_number.get(number).is_some_and(|now| now.unwanted);
+        let now = jobs.by_number.get(number);
+        let unwanted = now.is_some_and(|now| now.unwanted);
+        // A cancelled and submitted again job has another number there.
+        let same = now.is_some_and(|now| now.id == job.id);
         let (state, why) = match found {
             Ok(status) => {
                 let state = State::of(&status, unwanted);
@@ -166,11 +169,6 @@ impl Inner {
             }
             Err(_) => return false,
         };
-        // A cancelled and submitted again job has another number there.
-        let same = jobs
-            .by_number
-            .get(number)
-            .is_some_and(|now| now.id == job.id);
         if same && jobs.tell(number, state) {
             say(&callback(number, state, why.as_deref()));
         }

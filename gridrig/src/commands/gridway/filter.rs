@@ -151,11 +151,10 @@ fn parse(line: &str) -> Result<Option<Request>, String> {
     let Some(id) = words.next() else {
         return Err(format!("{operation}: expected a number or - after it"));
     };
-    let rest = words.collect();
     Ok(Some(Request {
         operation,
         id,
-        rest,
+        rest: words.collect(),
     }))
 }
 

@@ -41,13 +41,14 @@ pub(super) fn read(rsl: &Path, default: SimDuration) -> anyhow::Result<JobSubmis
     let processors = processors
         .with_context(|| format!("{shown}: count = {count:?}: expected a number from 1 on"))?;
     let limit = wall_time(&root).with_context(|| format!("{shown}: maxWallTime"))?;
-    let said = said(&root, &of_user).with_context(|| format!("{shown}: run time"))?;
+    let variables = variables(&root, &of_user);
+    let said = said(&root, &variables).with_context(|| format!("{shown}: run time"))?;
     let length = said.or(limit).unwrap_or(default);
     Ok(JobSubmission {
         processors,
         run_time: length.to_string(),
         requested_time: limit.map(|limit| limit.to_string()),
-        tag: tag(&root, &of_user),
+        tag: value_of(&variables, TAG_VARIABLE).map(|tag| tag.trim().to_owned()),
         ..JobSubmission::default()
     })
 }
@@ -79,26 +80,21 @@ fn variables(root: &Element, of_user: &str) -> Vec<(String, String)> {
     variables.chain(exported).collect()
 }
 
-/// What the job is called: neither form has its name, so that its environment
-/// has to say.
-fn tag(root: &Element, of_user: &str) -> Option<String> {
-    let mut variables = variables(root, of_user).into_iter();
-    let tag = variables.find(|(name, _)| name == TAG_VARIABLE);
-    tag.map(|(_, tag)| tag.trim().to_owned())
+/// What a variable of the environment says, for example what the job is called: neither form
+/// has its name.
+fn value_of<'v>(variables: &'v [(String, String)], wanted: &str) -> Option<&'v str> {
+    let found = variables.iter().find(|(name, _)| name == wanted);
+    found.map(|(_, value)| value.as_str())
 }
 
 /// The length that the job says, from the first place that does: the variable
 /// GRIDRIG_RUN_TIME, an argument `runtime=60s`, the argument of `sleep`; of
 /// the RSL, then of the user's program.
-fn said(root: &Element, of_user: &str) -> anyhow::Result<Option<SimDuration>> {
-    let variables = variables(root, of_user);
-    if let Some((_, value)) = variables.iter().find(|(name, _)| name == VARIABLE) {
+fn said(root: &Element, variables: &[(String, String)]) -> anyhow::Result<Option<SimDuration>> {
+    if let Some(value) = value_of(variables, VARIABLE) {
         return length(value, SimDuration::parse(value.trim()).ok());
     }
-    let value = |wanted: &str| {
-        let found = variables.iter().find(|(name, _)| name == wanted);
-        found.map_or("", |(_, value)| value.as_str())
-    };
+    let value = |wanted: &str| value_of(variables, wanted).unwrap_or_default();
     let words = value("GW_ARGUMENTS").split_whitespace().map(str::to_owned);
     let programs: [(String, Vec<String>); 2] = [
         (

@@ -3,7 +3,7 @@
 mod role;
 mod sessions;
 
-use super::{Threads, clock, notify_hosts, serve};
+use super::{Threads, clock, journal, notify_hosts, serve};
 use crate::cli::{BrokerArgs, BrokerCommand};
 use crate::commands::may_listen;
 use crate::commands::resources::schema_file;
@@ -26,10 +26,8 @@ use gridrig_core::time::SimDuration;
 use gridrig_metabroker_stub::{Config, Introduction, Liveness, Peer};
 use gridrig_protocol::client::Client;
 use gridrig_protocol::rest::{self, ClusterInfo};
-use gridrig_service::JournalSetup;
 use std::collections::BTreeMap;
-use std::hash::{DefaultHasher, Hash as _, Hasher as _};
-use std::path::PathBuf;
+use std::path::Path;
 use std::time::Duration;
 use tokio::runtime::Runtime;
 
@@ -70,11 +68,13 @@ pub(in crate::commands) fn broker(args: &BrokerArgs) -> Result<(), Failure> {
         setup.resource_schema = schema_file(path)?;
     }
     let peers = peers(&grid, domain, args)?;
+    let who = format!("broker {}", setup.name);
+    let keep = |path: &Path| journal(path, args.memory, &who, &setup);
     let config = Config {
         lrms: own_clusters(&grid, domain, &args.lrms)?,
         links: sessions::links(args, &setup, &peers, &protocols)?,
         peer_door: sessions::door(args)?,
-        journal: args.journal.clone().map(|path| journal(path, args, &setup)),
+        journal: args.journal.as_deref().map(keep),
         peers,
         setup,
         clock: clock(&args.service),
@@ -93,19 +93,6 @@ pub(in crate::commands) fn broker(args: &BrokerArgs) -> Result<(), Failure> {
         Threads::One,
         gridrig_metabroker_stub::serve(config, args.service.listen, interrupt::wait()),
     )
-}
-
-/// A broker of other settings would decide otherwise on what it was told, so its
-/// journal is told apart.
-fn journal(path: PathBuf, args: &BrokerArgs, setup: &BrokerSetup) -> JournalSetup {
-    let mut settings = DefaultHasher::new();
-    format!("{setup:?}").hash(&mut settings);
-    JournalSetup {
-        path,
-        memory: args.memory,
-        of: format!("broker {} {:016x}", setup.name, settings.finish()),
-        ..JournalSetup::default()
-    }
 }
 
 fn find_domain(grid: &Grid, name: &str) -> Result<DomainId> {
@@ -206,21 +193,17 @@ fn own_clusters(
     domain: DomainId,
     lrms: &[(String, String)],
 ) -> Result<BTreeMap<ClusterId, String>> {
-    let url = |id: &ClusterId| {
+    let url = |id: ClusterId| {
         let name = &grid.clusters[id.index()].name;
         let url = address(lrms, name);
         let why = || format!("cluster {name} has no address (expected --lrms {name}=URL)");
-        Ok((*id, url.with_context(why)?))
+        Ok((id, url.with_context(why)?))
     };
     let site = &grid.domains[domain.index()];
-    if site.broker.matchmaking().is_lending() {
-        return (0..)
-            .map(ClusterId)
-            .take(grid.clusters.len())
-            .map(|id| url(&id))
-            .collect();
-    }
-    site.clusters.iter().map(url).collect()
+    let lends = site.broker.matchmaking().is_lending();
+    let all = (0..).map(ClusterId).take(grid.clusters.len());
+    let sent_to = all.filter(|id| lends || site.clusters.contains(id));
+    sent_to.map(url).collect()
 }
 
 /// The address of every broker it has a link with.

@@ -3,7 +3,7 @@
 mod all;
 mod lrms;
 
-use super::{Threads, clock, notify_hosts, serve, server_tls};
+use super::{Threads, clock, journal, notify_hosts, serve, server_tls};
 use crate::cli::EmulatorArgs;
 use crate::commands::may_listen;
 use crate::exit::Failure;
@@ -13,13 +13,15 @@ use crate::realtime::slurm_setup;
 use crate::scenario::Scenario;
 use crate::words::list;
 use anyhow::{Context as _, bail};
+use gridrig_core::agent::Memory;
 use gridrig_core::cluster::Reserving;
 use gridrig_core::grid::{BrokerSettings, GridCluster};
 use gridrig_core::ids::{ClusterId, DomainId};
 use gridrig_core::resource::Resources;
 use gridrig_core::time::Decimal;
 use gridrig_drivers::real_time::RunClock;
-use gridrig_emulator::faces::{Faces, slurm};
+use gridrig_emulator::faces::{FaceKind, Faces, slurm};
+use gridrig_emulator::lrms::Lrms;
 use gridrig_emulator::{Broker, Config};
 use gridrig_scenario::document::Cluster;
 use gridrig_scenario::value::Str;
@@ -46,6 +48,7 @@ pub(in crate::commands) fn emulator(args: &EmulatorArgs) -> Result<(), Failure> 
         config.faces = Faces::written(&written);
         let bin = args.slurm_bin.clone().filter(|_| !args.all);
         let bin = bin.or_else(|| written.slurm_bin());
+        check_journal(args, &config, bin.is_some())?;
         config.faces.slurm = slurm_face(args, bin.as_deref())?;
         config.tls.clone_from(&tls);
         Ok(config)
@@ -59,11 +62,36 @@ pub(in crate::commands) fn emulator(args: &EmulatorArgs) -> Result<(), Failure> 
     };
     let mut config = finish(config, written)?;
     lrms::set(&mut config, args)?;
+    let (who, setup) = (format!("emulator {}", config.name), config.setup(0));
+    let keep = |path: &Path| journal(path, Memory::Journal, &who, &setup);
+    config.journal = args.journal.as_deref().map(keep);
     serve(
         args.service.listen,
         Threads::All,
         gridrig_emulator::serve(config, args.service.listen, interrupt::wait()),
     )
+}
+
+/// A journal has what the cluster is told. What others know of its jobs besides would be
+/// lost, and with it which jobs are meant. Agreements are reservations of the cluster.
+fn check_journal(args: &EmulatorArgs, config: &Config, slurm: bool) -> anyhow::Result<()> {
+    let faces = config.faces.kinds();
+    let is_real = args.lrms.as_deref() == Some("slurm") || matches!(config.lrms, Lrms::Slurm(_));
+    let others = [
+        (faces.contains(&FaceKind::Arc), "face arc"),
+        (faces.contains(&FaceKind::Bes), "face bes"),
+        (slurm, "commands of Slurm"),
+        (is_real, "real LRMS"),
+    ];
+    let other = others.into_iter().find(|(is_there, _)| *is_there);
+    if let (Some(path), Some((_, other))) = (&args.journal, other) {
+        let (path, cluster) = (path.display(), &config.name);
+        bail!(
+            "--journal {path}: expected no {other} at cluster {cluster}, since what is known there \
+             of its jobs is in no journal"
+        );
+    }
+    Ok(())
 }
 
 fn from_flags(args: &EmulatorArgs) -> anyhow::Result<Config> {

@@ -1,7 +1,7 @@
 //! `gridrig load`
 
 use crate::cli::{LoadArgs, Until};
-use crate::commands::{print, print_json, refuse_existing};
+use crate::commands::{answer, refuse_existing};
 use crate::exit::Failure;
 use crate::interrupt;
 use crate::load::{Level, Paper, Report, Times, drive};
@@ -61,10 +61,7 @@ pub(in crate::commands) fn load(args: LoadArgs) -> Result<(), Failure> {
         let written = written.with_context(|| file.display().to_string());
         written.map_err(Failure::Run)?;
     }
-    match args.json {
-        true => print_json(&Versioned::from(&report))?,
-        false => print(&text(&report))?,
-    }
+    answer(args.json, &Versioned::from(&report), |_| text(&report))?;
     if report.interrupted {
         return Err(Failure::Interrupted);
     }

@@ -4,7 +4,7 @@ mod sessions;
 
 use crate::cli::ReplayArgs;
 use crate::commands::run::{finish, place, say_where};
-use crate::commands::{may_listen, print, print_json};
+use crate::commands::{answer, may_listen};
 use crate::exit::Failure;
 use crate::interrupt;
 use crate::monitor;
@@ -15,13 +15,14 @@ use crate::runner::{
 };
 use crate::scenario::external::Contender;
 use crate::scenario::{Clock, Replication, Scenario};
+use crate::versioned::Versioned;
 use crate::words::list;
 use anyhow::{Context as _, Result, anyhow, bail};
 use gridrig_core::grid::Grid;
 use gridrig_core::ids::{ClusterId, DomainId};
 use gridrig_core::job::Entry;
 use gridrig_core::policy::PolicySpec;
-use gridrig_core::time::{Decimal, SimDuration};
+use gridrig_core::time::Decimal;
 use gridrig_drivers::real_time::{Recorder, RunClock, wall_length};
 use gridrig_protocol::client::Client;
 use gridrig_replayer::outlet::{CommandLog, Limits, OutletText};
@@ -68,7 +69,11 @@ pub(in crate::commands) fn replay(args: &ReplayArgs) -> Result<(), Failure> {
     };
     let replication = scenario.replications().swap_remove(0);
     let mut load = Load::prepare(&replication)?;
-    let start = start(&scenario.grid, clock);
+    // Time 0 of the workload on the services' clock: soon, and at an instant at which all
+    // cycles and exchanges stand as they do at time 0 of a run.
+    let domains = scenario.grid.domains.iter();
+    let periods = domains.flat_map(|d| [d.broker.interval, d.broker.exchange]);
+    let start = in_step(clock, periods);
     load.submissions.iter_mut().for_each(|job| job.at += start);
     let recorder = Recorder::default();
     let metrics = offer_metrics(args, &replication, load.submissions.len(), clock, &recorder)?;
@@ -209,14 +214,6 @@ async fn service_clock(client: &Client, urls: &[String], speed: Decimal) -> Resu
     Ok(found.unwrap_or_else(|| RunClock::starting_in(Duration::ZERO, speed)))
 }
 
-/// Time 0 of the workload on the services' clock: soon, and at an instant at
-/// which all cycles and exchanges stand as they do at time 0 of a run.
-fn start(grid: &Grid, clock: RunClock) -> SimDuration {
-    let domains = grid.domains.iter();
-    let periods = domains.flat_map(|d| [d.broker.interval, d.broker.exchange]);
-    in_step(clock, periods)
-}
-
 /// Serves the submitter's metrics if they are asked for, and says where.
 fn offer_metrics(
     args: &ReplayArgs,
@@ -346,27 +343,27 @@ fn without_log(args: &ReplayArgs, load: &Load, played: &Played) -> Result<(), Fa
         *states.entry(end.state.name()).or_default() += 1;
     }
     let lag = played.handover.worst_lag.as_secs_f64();
-    if args.json {
-        print_json(&json!({
-            "submitted": played.handover.submitted,
-            "ends": states,
-            "taken": played.unseen.taken,
-            "given_up": played.given_up.len(),
-            "unfinished": played.unfinished.len(),
-            "worst_lag_s": lag,
-            "interrupted": played.interrupted,
-        }))?;
-    } else {
+    let document = json!({
+        "submitted": played.handover.submitted,
+        "ends": states,
+        "taken": played.unseen.taken,
+        "given_up": played.given_up.len(),
+        "unfinished": played.unfinished.len(),
+        "worst_lag_s": lag,
+        "interrupted": played.interrupted,
+    });
+    let document = Versioned::of("gridrig.replay.1", document);
+    answer(args.json, &document, |_| {
         let taken = played.unseen.taken;
         let taken = (taken > 0).then(|| format!("{taken} taken by outlets"));
         let ends = states.iter().map(|(state, n)| format!("{n} {state}"));
-        print(&format!(
+        format!(
             "{} of {} jobs submitted; {}; worst submission lag {lag:.3} s of run time\n",
             played.handover.submitted,
             load.submissions.len(),
             list(ends.chain(taken))
-        ))?;
-    }
+        )
+    })?;
     if played.interrupted {
         return Err(Failure::Interrupted);
     }

@@ -1,7 +1,7 @@
 //! `gridrig trace convert`
 
 use crate::cli::values::known;
-use crate::commands::answer;
+use crate::commands::{answer, say_each};
 use crate::exit::Failure;
 use crate::versioned::Versioned;
 use anyhow::{Context as _, bail, ensure};
@@ -12,7 +12,8 @@ use gridrig_tracelab::error::ConvertError;
 use gridrig_tracelab::format::Format;
 use gridrig_tracelab::sanitize::Rules;
 use gridrig_tracelab::split::{Split, ways};
-use std::fmt::Write as _;
+use std::collections::BTreeMap;
+use std::fmt::{Display, Write as _};
 use std::path::PathBuf;
 
 /// `gridrig trace convert`
@@ -82,17 +83,17 @@ pub(super) fn convert(args: &ConvertArgs) -> Result<(), Failure> {
         ConvertError::Write { .. } | ConvertError::Changed { .. } => Failure::run(error),
         _ => Failure::input(error),
     })?;
-    for warning in &report.warnings {
-        eprintln!("warning: {warning}");
-    }
-    for (what, jobs) in &report.lost {
-        eprintln!(
-            "warning: lost on the way to {}: {what}, of {jobs} jobs",
-            report.format
-        );
-    }
+    warn(&report.warnings, &report.lost, report.format);
     let document = Versioned::of("gridrig.trace-convert.1", &report);
     answer(args.json, &document, |_| text(&report))
+}
+
+/// Says what is to be known of a trace, and what did not come through to this format.
+pub(super) fn warn<T: Display>(warnings: &[String], lost: &BTreeMap<T, u64>, format: Format) {
+    say_each("warning", warnings);
+    for (what, jobs) in lost {
+        eprintln!("warning: lost on the way to {format}: {what}, of {jobs} jobs");
+    }
 }
 
 fn request(args: &ConvertArgs) -> anyhow::Result<Request> {

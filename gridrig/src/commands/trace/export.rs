@@ -1,7 +1,7 @@
 //! `gridrig trace export`
 
 use crate::cli::values::known;
-use crate::commands::{answer, refuse_existing};
+use crate::commands::{answer, refuse_existing, say_each};
 use crate::exit::Failure;
 use crate::versioned::Versioned;
 use anyhow::Context as _;
@@ -59,9 +59,7 @@ pub(super) fn export(args: &ExportArgs) -> Result<(), Failure> {
         out.commit().map(|()| written)
     });
     let written = written.with_context(refused).map_err(Failure::Run)?;
-    for warning in &loaded.warnings {
-        eprintln!("warning: {warning}");
-    }
+    say_each("warning", &loaded.warnings);
     let mut skipped = loaded.skipped.clone();
     if written.without_run_time > 0 {
         skipped.insert("run-time-0", written.without_run_time);

@@ -1,6 +1,6 @@
 //! `gridrig trace import`
 
-use super::convert::FORMATS;
+use super::convert::{FORMATS, warn};
 use crate::cli::values::known;
 use crate::commands::{answer, print, refuse_existing};
 use crate::exit::Failure;
@@ -95,13 +95,7 @@ pub(super) fn import(args: &ImportArgs) -> Result<(), Failure> {
         ConvertError::Write { .. } => Failure::run(error),
         _ => Failure::input(error),
     })?;
-    for warning in &report.warnings {
-        eprintln!("warning: {warning}");
-    }
-    for (what, jobs) in &report.lost {
-        let format = report.format;
-        eprintln!("warning: lost on the way to {format}: {what}, of {jobs} jobs");
-    }
+    warn(&report.warnings, &report.lost, report.format);
     let document = Versioned::of("gridrig.trace-import.1", &report);
     answer(args.json, &document, |_| text(&report))
 }

@@ -2,7 +2,7 @@
 
 mod text;
 
-use crate::commands::answer;
+use crate::commands::{answer, say_each};
 use crate::exit::Failure;
 use crate::versioned::Versioned;
 use anyhow::anyhow;
@@ -62,8 +62,7 @@ pub(super) fn info(args: &InfoArgs) -> Result<(), Failure> {
         eprintln!("wrote {shown}");
     }
     // The text has them too.
-    let unsaid = trace.warnings.iter().filter(|_| args.json);
-    unsaid.for_each(|warning| eprintln!("warning: {warning}"));
+    say_each("warning", trace.warnings.iter().filter(|_| args.json));
     let document = Versioned::of("gridrig.trace-info.1", &trace);
     answer(args.json, &document, |_| text::report(&trace))
 }

@@ -6,7 +6,7 @@ mod verdict;
 
 use super::values;
 use crate::cli::values::text;
-use crate::commands::{answer, refuse_existing};
+use crate::commands::{answer, refuse_existing, say_each};
 use crate::exit::Failure;
 use crate::versioned::Versioned;
 use anyhow::{Context as _, bail, ensure};
@@ -154,15 +154,14 @@ pub(super) fn reduce(args: &ReduceArgs) -> Result<(), Failure> {
         .map_err(|error| Failure::input(by_option(args, error)))?;
     let mut report = Report::new(&pipeline, &reduced, args.rank);
     if let Some(out) = &pipeline.out {
-        refuse_empty(&reduced)?;
-        report.add_written(write(&pipeline, &reduced, out)?);
+        let written = write(&pipeline, &reduced, out)?;
+        report.cut_dependencies = written.cut_dependencies;
+        report.warnings.extend(written.warnings);
     }
     if let (Some(judge), Some(out)) = (judge, &pipeline.out) {
         report.validation = Some(judge.judge(&reduced, out)?);
     }
-    for warning in &report.warnings {
-        eprintln!("warning: {warning}");
-    }
+    say_each("warning", &report.warnings);
     let document = Versioned::of("gridrig.trace-reduce.1", &report);
     answer(args.json, &document, |_| report.to_string())?;
     match (&report.validation, &pipeline.out) {
@@ -208,15 +207,6 @@ fn refuse_sheet(args: &ReduceArgs, pipeline: &Pipeline) -> anyhow::Result<()> {
     sheet.map_or(Ok(()), |sheet| refuse_existing(sheet, args.force))
 }
 
-fn refuse_empty(reduced: &Reduced) -> anyhow::Result<()> {
-    ensure!(
-        !reduced.trace.jobs.is_empty(),
-        "{}: the reduction leaves no job (expected at least one to write)",
-        reduced.trace.file
-    );
-    Ok(())
-}
-
 fn refuse_output(source: &Path, out: &Path, force: bool) -> anyhow::Result<()> {
     let same = source.canonicalize().ok().zip(out.canonicalize().ok());
     ensure!(
@@ -228,6 +218,11 @@ fn refuse_output(source: &Path, out: &Path, force: bool) -> anyhow::Result<()> {
 }
 
 fn write(pipeline: &Pipeline, reduced: &Reduced, out: &Path) -> anyhow::Result<Written> {
+    ensure!(
+        !reduced.trace.jobs.is_empty(),
+        "{}: the reduction leaves no job (expected at least one to write)",
+        reduced.trace.file
+    );
     let told = || format!("{}: the reduced trace cannot be written", out.display());
     let file = create(out).with_context(told)?;
     let source = open(&pipeline.spec.trace)?;

@@ -4,12 +4,12 @@ mod args;
 mod report;
 
 use super::behaviour::{Behaviour, Yardstick};
-use crate::commands::{answer, refuse_existing};
+use crate::commands::{answer, refuse_existing, say_each};
 use crate::exit::Failure;
 use crate::versioned::Versioned;
 use anyhow::{Context as _, bail};
-pub use args::SynthesizeArgs;
-use args::{BurstArgs, Common, LikeArgs, LublinArgs, ModelArgs, PoissonArgs, What};
+pub use args::What;
+use args::{BurstArgs, Common, LikeArgs, LublinArgs, ModelArgs, PoissonArgs};
 use gridrig_tracelab::format::create;
 use gridrig_tracelab::load::{Loaded, load};
 use gridrig_tracelab::spec::SizeFrom;
@@ -33,8 +33,8 @@ struct Prepared {
 }
 
 /// Makes a workload from a model.
-pub(super) fn synthesize(args: &SynthesizeArgs) -> Result<(), Failure> {
-    let (common, prepared) = match &args.what {
+pub(super) fn synthesize(what: &What) -> Result<(), Failure> {
+    let (common, prepared) = match what {
         What::Lublin(args) => (&args.common, lublin(args)?),
         What::Poisson(args) => (&args.common, poisson(args)?),
         What::Like(args) => (&args.common, like(args)?),
@@ -137,9 +137,7 @@ fn burst(args: &BurstArgs) -> anyhow::Result<Prepared> {
 
 fn like(args: &LikeArgs) -> anyhow::Result<Prepared> {
     let trace = load(&args.trace, SizeFrom::Allocated)?;
-    for warning in &trace.warnings {
-        eprintln!("warning: {warning}");
-    }
+    say_each("warning", &trace.warnings);
     for (reason, count) in &trace.skipped {
         eprintln!("skipped: {count} lines: {reason}");
     }
@@ -153,9 +151,7 @@ fn like(args: &LikeArgs) -> anyhow::Result<Prepared> {
              (--processors sets another number)"
         );
     }
-    if args.common.jobs.is_some() || args.common.days.is_some() {
-        model.extent = args.common.extent(model.extent);
-    }
+    model.extent = args.common.extent(model.extent);
     model.seed = args.common.seed.unwrap_or(1);
     let recurring = recurring_jobs(&trace, model.jobs()?);
     let (behaviour, deals) = match model.extent == whole {
@@ -203,17 +199,16 @@ fn deal(model: &mut LookAlike, trace: &Loaded) -> anyhow::Result<(Behaviour, u64
 fn model_file(args: &ModelArgs) -> anyhow::Result<Prepared> {
     let mut model = Model::read(&args.file)?;
     let common = &args.common;
-    if common.jobs.is_some() || common.days.is_some() {
-        match &mut model {
-            Model::Lublin(model) => model.extent = common.extent(model.extent),
-            Model::Poisson(model) => model.extent = common.extent(model.extent),
-            Model::LookAlike(model) => model.extent = common.extent(model.extent),
-            Model::Egee(model) => model.extent = common.extent(model.extent),
-            Model::Burst(model) => match (common.jobs, common.days) {
-                (Some(jobs), None) => model.jobs = usize::try_from(jobs).unwrap_or(usize::MAX),
-                _ => bail!("--days: expected none, a burst model is a week"),
-            },
-        }
+    match &mut model {
+        Model::Lublin(model) => model.extent = common.extent(model.extent),
+        Model::Poisson(model) => model.extent = common.extent(model.extent),
+        Model::LookAlike(model) => model.extent = common.extent(model.extent),
+        Model::Egee(model) => model.extent = common.extent(model.extent),
+        Model::Burst(model) => match (common.jobs, common.days) {
+            (None, None) => {}
+            (Some(jobs), None) => model.jobs = usize::try_from(jobs).unwrap_or(usize::MAX),
+            _ => bail!("--days: expected none, a burst model is a week"),
+        },
     }
     let mut prepared = Prepared::plain(model);
     prepared.override_seed(common);

@@ -5,7 +5,7 @@ mod report;
 use super::behaviour::{Behaviour, Yardstick};
 use super::values::{self, name};
 use crate::cli::values::text;
-use crate::commands::{answer, refuse_existing};
+use crate::commands::{answer, refuse_existing, say_each};
 use crate::exit::Failure;
 use crate::versioned::Versioned;
 use anyhow::{Context as _, anyhow};
@@ -115,7 +115,10 @@ pub(super) fn validate(args: &ValidateArgs) -> Result<(), Failure> {
         ..options(args, &spec, note.as_ref())
     };
     let outcome = validate::validate(&original.jobs, &reduced.jobs, &options);
-    let mut outcome = outcome.with_context(|| pair(args))?;
+    let mut outcome = outcome.with_context(|| {
+        let (original, reduced) = (args.original.display(), args.reduced.display());
+        format!("{reduced} against {original}")
+    })?;
     for rule in removed.into_iter().filter(|rule| rule.removed > 0) {
         *outcome.left_out.entry(rule.reason).or_default() += rule.removed;
     }
@@ -139,9 +142,7 @@ pub(super) fn validate(args: &ValidateArgs) -> Result<(), Failure> {
     if outcome.passed() && fails.is_none() {
         return Ok(());
     }
-    for failure in outcome.failures().into_iter().chain(fails) {
-        eprintln!("validate: {failure}");
-    }
+    say_each("validate", outcome.failures().into_iter().chain(fails));
     Err(Failure::Threshold)
 }
 
@@ -187,9 +188,7 @@ fn provenance(
 }
 
 fn warn(args: &ValidateArgs, original: &Loaded, reduced: &Loaded, note: Option<&Provenance>) {
-    for warning in original.warnings.iter().chain(&reduced.warnings) {
-        eprintln!("warning: {warning}");
-    }
+    say_each("warning", original.warnings.iter().chain(&reduced.warnings));
     if let Some(note) = note.filter(|note| note.sha256 != original.sha256) {
         eprintln!(
             "warning: {}: its header says that it was made from {} (SHA-256 {}), and {} is another \
@@ -260,14 +259,6 @@ fn site_of(file: &Path) -> anyhow::Result<Site> {
         seed: scenario.seed,
         grid: scenario.grid,
     })
-}
-
-fn pair(args: &ValidateArgs) -> String {
-    format!(
-        "{} against {}",
-        args.reduced.display(),
-        args.original.display()
-    )
 }
 
 /// `60,60` or `60`

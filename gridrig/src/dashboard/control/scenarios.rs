@@ -39,12 +39,8 @@ fn files(dashboard: &Dashboard) -> BTreeMap<String, PathBuf> {
         for path in entries.map(|entry| entry.path()) {
             let small = std::fs::metadata(&path).is_ok_and(|m| m.is_file() && m.len() <= LARGEST);
             if small && path.extension().is_some_and(|end| end == "toml") && found.len() < MOST {
-                let name = path
-                    .strip_prefix(".")
-                    .unwrap_or(&path)
-                    .display()
-                    .to_string();
-                found.insert(name, path);
+                let name = path.strip_prefix(".").unwrap_or(&path).display();
+                found.insert(name.to_string(), path);
             }
         }
     }
@@ -57,10 +53,8 @@ fn is_scenario(text: &str) -> bool {
         let name = line.trim_start().trim_start_matches('[');
         name.starts_with("workload") || name.starts_with("run]")
     };
-    let mut tables = text
-        .lines()
-        .filter(|line| line.trim_start().starts_with('['));
-    tables.any(table)
+    let mut lines = text.lines();
+    lines.any(|line| line.trim_start().starts_with('[') && table(line))
 }
 
 async fn list(State(dashboard): State<Shared>) -> Result<Json<Value>> {

@@ -165,15 +165,13 @@ fn snapshot(dir: &Path, below: &str, manifest: &Manifest, played: &Played) -> Ar
     let scenario = scenario(dir);
     let scale = manifest.study.scale.as_ref();
     let compression = scale.map_or(1.0, |scale| scale.arrival);
-    let lag_tolerance_s = scenario.as_ref().map_or(f64::INFINITY, |scenario| {
-        scenario.lag_tolerance.as_secs_f64()
-    });
+    let lag_tolerance_s = scenario.as_ref().map(|it| it.lag_tolerance.as_secs_f64());
     let policy = manifest.policy.as_ref();
     let context = Context {
         grid: grid.clone(),
         policy: policy.and_then(|name| name.parse().ok()),
         compression,
-        lag_tolerance_s,
+        lag_tolerance_s: lag_tolerance_s.unwrap_or(f64::INFINITY),
     };
     let mut now = Now {
         pace: None,
@@ -194,9 +192,7 @@ fn snapshot(dir: &Path, below: &str, manifest: &Manifest, played: &Played) -> Ar
             .map(|s| s.speed.as_f64()),
         compression,
         run_time_compression: scale.map_or(1.0, |scale| scale.run_time),
-        lag_tolerance_s: Some(lag_tolerance_s)
-            .filter(|s| s.is_finite())
-            .unwrap_or(0.0),
+        lag_tolerance_s: lag_tolerance_s.unwrap_or(0.0),
         state,
         warnings: manifest.warnings.clone(),
         ..SessionDoc::default()

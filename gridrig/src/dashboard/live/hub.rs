@@ -10,7 +10,6 @@ use gridrig_core::ids::JobId;
 use parking_lot::Mutex;
 use serde_json::Value;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, broadcast, oneshot};
 
@@ -40,7 +39,6 @@ pub struct Hub {
     state: Mutex<State>,
     news: broadcast::Sender<News>,
     readers: Arc<Semaphore>,
-    asked: AtomicBool,
     /// Of the run that goes on or was the last one.
     listener: Mutex<Listener>,
 }
@@ -98,7 +96,6 @@ impl Default for Hub {
             }),
             news: broadcast::Sender::new(BACKLOG),
             readers: Arc::new(Semaphore::new(READERS)),
-            asked: AtomicBool::new(false),
             listener: Mutex::default(),
         }
     }
@@ -240,12 +237,17 @@ impl Hub {
         self.state.lock().changed_runs().iter_mut().for_each(change);
     }
 
-    /// A run in real time begins, which is listened to.
+    /// A run begins, which is listened to if it is one in real time.
     pub fn listen(&self, listener: &Listener) {
         *self.listener.lock() = listener.clone();
     }
 
-    /// What was said about a job in the last run in real time.
+    /// How many events of that run came too fast to be heard.
+    pub fn missed(&self) -> u64 {
+        self.listener.lock().missed()
+    }
+
+    /// What was said about a job in that run.
     pub fn exchanges(&self, job: JobId) -> Value {
         let listener = self.listener.lock();
         exchange::about(&listener, job)
@@ -285,16 +287,12 @@ impl Hub {
             return None;
         }
         state.questions.push(Question { job, answer });
-        self.asked.store(true, Ordering::Relaxed);
         Some(life)
     }
 
     /// The questions that the run has to answer.
     pub fn questions(&self) -> Vec<Question> {
-        match self.asked.swap(false, Ordering::Relaxed) {
-            true => std::mem::take(&mut self.state.lock().questions),
-            false => Vec::new(),
-        }
+        std::mem::take(&mut self.state.lock().questions)
     }
 }
 

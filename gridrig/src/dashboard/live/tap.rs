@@ -191,7 +191,8 @@ impl Tap {
         self.events + self.informed
     }
 
-    /// Time passes without an event.
+    /// Time passes, with an event at its end or without.
+    #[inline]
     pub fn advance(&mut self, at: SimTime) {
         if at >= self.due {
             self.catch_up(at);
@@ -361,10 +362,7 @@ impl EventSink for Tap {
         let Some(job) = event.job else {
             return;
         };
-        if at >= self.due {
-            self.catch_up(at);
-        }
-        self.now = self.now.max(at);
+        self.advance(at);
         self.events += 1;
         let nanos = at.as_nanos();
         match event.kind {

@@ -5,7 +5,7 @@ use super::hub::{Hub, Question, Shown};
 use super::tap::Tap;
 use super::{clock, exchange, life, words};
 use crate::realtime::Listener;
-use crate::runner::{Observation, Observer, PolicyRun, Start, cells};
+use crate::runner::{Observation, Observer, PolicyRun, Start, cells, tolerance};
 use crate::scenario::{Clock, Replication, Scenario};
 use gridrig_core::event::{Event, EventSink};
 use gridrig_core::job::Submission;
@@ -76,6 +76,20 @@ impl Watch {
         }
     }
 
+    /// Shows the warnings of a run, and what the page itself does not have of it.
+    fn warn(&self, warnings: &[String]) {
+        let missed = self.hub.missed();
+        let missed = (missed > 0).then(|| {
+            format!(
+                "page-behind: {missed} events came faster than this page could take them in: its \
+                 figures lack them, the results do not"
+            )
+        });
+        let warnings = warnings.iter().cloned().chain(missed);
+        self.hub
+            .session(|session| session.warnings = warnings.collect());
+    }
+
     /// The whole scenario is over, well or with this message.
     pub fn end(&self, state: &'static str, message: Option<String>) {
         self.hub.change_runs(|run| {
@@ -111,17 +125,16 @@ impl Observer for Watch {
 
     fn start<'a>(&'a self, position: usize, start: &Start<'a>) -> Box<dyn Observation + 'a> {
         let scenario = start.scenario;
-        self.hub.session(|session| {
-            session.state = "running";
-            session.warnings.clone_from(&start.load.warnings);
-        });
+        self.hub.listen(&Listener::default());
+        self.hub.session(|session| session.state = "running");
+        self.warn(&start.load.warnings);
         self.hub.start_run(position, document::grid(start.grid));
         let submissions = &start.load.submissions;
         let last = submissions.last().map_or(SimTime::ZERO, |last| last.at);
-        let now = clock();
+        let (now, tolerance) = (clock(), tolerance(scenario.clock));
         let mut watching = Watching {
             watch: self,
-            tap: Tap::new(start.grid, submissions.len(), last, start.tolerance),
+            tap: Tap::new(start.grid, submissions.len(), last, tolerance),
             context: Context {
                 grid: start.grid.clone(),
                 policy: start.policy.cloned(),
@@ -130,6 +143,7 @@ impl Observer for Watch {
             },
             names: Names::of(start.grid),
             submissions,
+            warnings: &start.load.warnings,
             listener: Listener::default(),
             log: EventLog::default(),
             started: now,
@@ -152,8 +166,7 @@ impl Observer for Watch {
             doc.dir = below.map(|dir| dir.display().to_string());
         });
         self.hub.used(position, document::used(&figures));
-        self.hub
-            .session(|session| session.warnings.clone_from(&summary.warnings));
+        self.warn(&summary.warnings);
     }
 
     fn stop_requested(&self) -> bool {
@@ -168,8 +181,10 @@ pub struct Watching<'a> {
     context: Context,
     names: Names,
     submissions: &'a [Submission],
+    warnings: &'a [String],
     listener: Listener,
-    /// What the listener have heard: the log of a run in real time so far.
+    /// What the listener has heard: the log of a run in real time so far, for the lives of
+    /// its jobs.
     log: EventLog,
     started: Instant,
     looked: Instant,
@@ -220,6 +235,9 @@ impl Observation for Watching<'_> {
             self.log.emit(recorded.at, recorded.event());
             self.tap.emit(recorded.at, recorded.event());
         }
+        if self.listener.missed() > 0 {
+            self.watch.warn(self.warnings);
+        }
         self.tap.advance(now);
         let log = std::mem::take(&mut self.log);
         self.show(&log);
@@ -235,5 +253,59 @@ impl Observation for Watching<'_> {
         let heard = std::mem::take(&mut self.log);
         self.show(log.unwrap_or(&heard));
         self.watch.hub.write_run();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use gridrig_core::event::{EventKind, Party};
+    use gridrig_core::grid::Grid;
+    use gridrig_core::ids::JobId;
+    use gridrig_core::time::SimDuration;
+    use gridrig_drivers::real_time::Recorder;
+    use serde_json::Value;
+
+    #[test]
+    fn a_page_that_falls_behind_says_how_many_events_it_lacks() {
+        let hub = Arc::<Hub>::default();
+        let watch = Watch::new(Arc::clone(&hub), Path::new("runs"));
+        hub.begin(SessionDoc::default(), Vec::new());
+        let (grid, warnings) = (Grid::default(), ["as before".to_owned()]);
+        let mut watching = Watching {
+            watch: &watch,
+            tap: Tap::new(&grid, 8, SimTime::from_secs(9), SimDuration::ZERO),
+            names: Names::of(&grid),
+            context: Context {
+                grid,
+                policy: None,
+                compression: 1.0,
+                lag_tolerance_s: 1.0,
+            },
+            submissions: &[],
+            warnings: &warnings,
+            listener: Listener::default(),
+            log: EventLog::default(),
+            started: clock(),
+            looked: clock(),
+        };
+        let mut recorder = Recorder::keeping(3);
+        watching.listen(&Listener::hearing(&recorder));
+        let mut heard = |jobs: std::ops::Range<u32>| -> Value {
+            for job in jobs {
+                let event = Event::new(EventKind::FinishSeen, JobId(job), Party::Client);
+                recorder.emit(SimTime::from_secs(1), event);
+            }
+            watching.hear(SimTime::from_secs(2));
+            serde_json::from_str(&hub.snapshot()).unwrap()
+        };
+        let state = heard(0..3);
+        assert_eq!(state["session"]["warnings"], serde_json::json!([]));
+        let state = heard(3..8);
+        assert_eq!(state["now"]["events"], 6);
+        let shown = &state["session"]["warnings"];
+        assert_eq!(shown[0], "as before");
+        let behind = shown[1].as_str().unwrap();
+        assert!(behind.starts_with("page-behind: 2 events"), "{behind}");
     }
 }

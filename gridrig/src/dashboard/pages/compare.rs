@@ -10,7 +10,7 @@ use askama::Template;
 use axum::Router;
 use axum::extract::State;
 use axum::http::header;
-use axum::response::{IntoResponse, Response};
+use axum::response::{Html, IntoResponse, Response};
 use axum::routing::get;
 use gridrig_protocol::rest::Problem;
 use gridrig_results::catalogue::RunEntry;
@@ -265,17 +265,13 @@ async fn compare_page(State(own): State<Shared>, pairs: Pairs) -> Result<Respons
 /// The policies that the catalogue knows of, before anything is compared, and
 /// which of them will be the baseline: a form that is sent again keeps it.
 fn policies_of(runs: &[RunEntry], baseline: Option<&str>) -> Vec<(String, bool)> {
-    let names: BTreeSet<&str> = runs
-        .iter()
-        .filter_map(|run| run.policy.as_deref())
-        .collect();
+    let names = runs.iter().filter_map(|run| run.policy.as_deref());
+    let names: BTreeSet<&str> = names.collect();
     let baseline = baseline
         .or_else(|| names.get("round-robin").copied())
         .or_else(|| names.iter().find(|name| !is_bound(name)).copied());
-    let names = names.into_iter();
-    names
-        .map(|name| (name.to_owned(), Some(name) == baseline))
-        .collect()
+    let choice = |name: &str| (name.to_owned(), Some(name) == baseline);
+    names.into_iter().map(choice).collect()
 }
 
 /// What policies may be judged by.
@@ -320,15 +316,13 @@ impl ComparePage {
     }
 }
 
-const HTML: &str = "text/html; charset=utf-8";
-
 /// `/compare/body`: the inside of a page that takes its time.
 async fn body(State(own): State<Shared>, pairs: Pairs) -> Result<Response> {
     let made = work(&own, move |own| {
         let made = Asked::read(own, &pairs)?.make(own)?;
         Ok(made.fragment.html.clone())
     });
-    Ok(([(header::CONTENT_TYPE, HTML)], made.await?).into_response())
+    Ok(Html(made.await?).into_response())
 }
 
 /// `/compare/report.html`: one file to pass on, as `gridrig report` writes it.
@@ -347,11 +341,7 @@ async fn download(State(own): State<Shared>, pairs: Pairs) -> Result<Response, N
     });
     let html = made.await.map_err(no_page(Tab::Compare))?;
     let name = "attachment; filename=\"report.html\"";
-    let headers = [
-        (header::CONTENT_TYPE, HTML),
-        (header::CONTENT_DISPOSITION, name),
-    ];
-    Ok((headers, html).into_response())
+    Ok(([(header::CONTENT_DISPOSITION, name)], Html(html)).into_response())
 }
 
 /// The classes of the pictures: those of the report, from where it has them.

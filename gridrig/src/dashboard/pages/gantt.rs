@@ -111,7 +111,7 @@ fn draw(run: &RunEntry, timeline: &Timeline, from_s: f64, to_s: f64) -> Value {
         "to_s": to_s,
         "processors": timeline.processors(),
         "jobs": timeline.jobs(),
-        "jobs_shown": found.len(),
+        "jobs_shown": found.rows.len(),
         "never_ran": timeline.never_ran(),
         "elsewhere": timeline.ran.elsewhere(),
         "clusters": timeline.use_of(&found, window),

@@ -26,10 +26,8 @@ impl Pairs {
 
     /// The last value of a name, if it is not empty.
     pub(super) fn one(&self, name: &str) -> Option<&str> {
-        let mut own = self.0.iter().rev().filter(|(known, _)| known == name);
-        own.next()
-            .map(|(_, value)| value.as_str())
-            .filter(|value| !value.is_empty())
+        let (_, value) = self.0.iter().rev().find(|(known, _)| known == name)?;
+        (!value.is_empty()).then_some(value.as_str())
     }
 
     /// A number, if there is one of this name.
@@ -80,10 +78,8 @@ pub(super) fn encoded(text: &str) -> String {
 
 /// `name=value` for each value, with `&` between.
 pub(super) fn repeated(name: &str, values: &[String]) -> String {
-    let pairs = values
-        .iter()
-        .map(|value| format!("{name}={}", encoded(value)));
-    pairs.collect::<Vec<_>>().join("&")
+    let pair = |value: &String| format!("{name}={}", encoded(value));
+    values.iter().map(pair).collect::<Vec<_>>().join("&")
 }
 
 #[cfg(test)]

@@ -43,17 +43,13 @@ fn look(dir: &Path, name: &str, depth: usize, found: &mut Vec<String>) {
     }
     let entries = std::fs::read_dir(dir).into_iter().flatten().flatten();
     let dirs = entries.filter(|entry| entry.file_type().is_ok_and(|it| it.is_dir()));
-    let mut names: Vec<_> = dirs
-        .filter_map(|it| it.file_name().into_string().ok())
-        .collect();
+    let names = dirs.filter_map(|it| it.file_name().into_string().ok());
+    let mut names: Vec<String> = names.collect();
     names.sort();
     for own in names.into_iter().filter(|_| depth < DEPTH) {
-        let below = if name.is_empty() {
-            own.clone()
-        } else {
-            format!("{name}/{own}")
-        };
-        look(&dir.join(&own), &below, depth + 1, found);
+        let below = format!("{name}/{own}");
+        let below = below.trim_start_matches('/');
+        look(&dir.join(&own), below, depth + 1, found);
     }
 }
 
@@ -63,25 +59,18 @@ async fn sweep_page(State(own): State<Shared>, pairs: Pairs) -> Result<Response,
         // Only what is there leads to a folder.
         let mut all = links(own).into_iter();
         let known = all.find(|(_, name)| name == asked).ok_or_else(|| {
-            Problem::new(
-                404,
-                "no-such-sweep",
-                format!("there is no sweep {asked} (expected the folder of a plan)"),
-            )
+            let detail = format!("there is no sweep {asked} (expected the folder of a plan)");
+            Problem::new(404, "no-such-sweep", detail)
         })?;
         let unusable = |why: anyhow::Error| Problem::new(422, "no-sweep", format!("{why:#}"));
         let plan = Plan::open(&own.runs.join(&known.1)).map_err(unusable)?;
         let figures = pairs.all("figure");
         let title = format!("Sweep {}", plan.title());
-        let html = Found::read(&plan, &figures)
-            .map_err(unusable)?
-            .page(&title)
-            .to_fragment();
-        let layout = Layout::new(Tab::Runs);
+        let found = Found::read(&plan, &figures).map_err(unusable)?;
         Ok(SweepPage {
-            layout,
+            layout: Layout::new(Tab::Runs),
+            html: found.page(&title).to_fragment(),
             title,
-            html,
         })
     });
     Ok(page(&made.await.map_err(no_page(Tab::Runs))?))

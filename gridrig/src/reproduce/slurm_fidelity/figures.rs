@@ -1,6 +1,6 @@
 //! The figures of the study.
 
-use super::{LOOK, Lengths, Plan, Ran, Real, model};
+use super::{LOOK, Plan, Ran, Real, measured, model};
 use gridrig_core::discipline::DisciplineKind;
 use gridrig_core::time::{SimDuration, SimTime};
 use gridrig_results::stats::Distribution;
@@ -83,22 +83,19 @@ impl Builtin {
     /// Compares what Slurm did with what the model does.
     pub fn of(real: &Real, processors: u32, bound_s: f64) -> Self {
         let jobs = &real.jobs;
-        let fcfs =
-            |interval, lengths| model(jobs, (processors, DisciplineKind::Fcfs), interval, lengths);
-        let starts = fcfs(LOOK, Lengths::Measured);
-        let at_once = fcfs(SimDuration::ZERO, Lengths::Measured);
-        let asked = fcfs(LOOK, Lengths::Asked);
+        let fcfs = (processors, DisciplineKind::Fcfs);
+        let starts = model(jobs, fcfs, LOOK, measured);
+        let at_once = model(jobs, fcfs, SimDuration::ZERO, measured);
+        let asked = model(jobs, fcfs, LOOK, |job| job.spec.run_time);
         let difference = differences(jobs, &starts);
-        let overhead = jobs.iter().map(|job| {
-            let really = job.finish.since(job.start).as_secs_f64();
-            really - job.spec.run_time.as_secs_f64()
-        });
+        let asked_s = |job: &Ran| job.spec.run_time.as_secs_f64();
+        let overhead = |job: &Ran| measured(job).as_secs_f64() - asked_s(job);
         Builtin {
             jobs: jobs.len(),
             others: real.others,
             slurm_wait_s: Distribution::of(waits(jobs, &slurm_starts(jobs))),
             model_wait_s: Distribution::of(waits(jobs, &starts)),
-            overhead_s: Distribution::of(overhead),
+            overhead_s: Distribution::of(jobs.iter().map(overhead)),
             start_difference_at_once_s: differences(jobs, &at_once),
             start_difference_asked_s: differences(jobs, &asked),
             kept: difference.p95.is_some_and(|p95| p95 <= bound_s),
@@ -120,7 +117,6 @@ impl Backfill {
             DisciplineKind::Fcfs,
         ];
         let side = |discipline: DisciplineKind| {
-            let measured = Lengths::Measured;
             let starts = model(&real.jobs, (processors, discipline), LOOK, measured);
             let own = waits(&real.jobs, &starts);
             Side {
@@ -146,18 +142,14 @@ fn slurm_starts(jobs: &[Ran]) -> Vec<SimTime> {
 }
 
 fn waits(jobs: &[Ran], starts: &[SimTime]) -> Vec<f64> {
-    let waits = jobs.iter().zip(starts);
-    waits
-        .map(|(job, start)| start.as_secs_f64() - job.queued.as_secs_f64())
-        .collect()
+    let wait = |(job, start): (&Ran, &SimTime)| start.as_secs_f64() - job.queued.as_secs_f64();
+    jobs.iter().zip(starts).map(wait).collect()
 }
 
 /// How far the starts lie from Slurm's.
 fn differences(jobs: &[Ran], starts: &[SimTime]) -> Distribution {
-    let pairs = jobs.iter().zip(starts);
-    Distribution::of(
-        pairs.map(|(job, start)| (start.as_secs_f64() - job.start.as_secs_f64()).abs()),
-    )
+    let far = |(job, start): (&Ran, &SimTime)| start.as_secs_f64() - job.start.as_secs_f64();
+    Distribution::of(jobs.iter().zip(starts).map(far).map(f64::abs))
 }
 
 /// Share of jobs that start before one that came earlier.
@@ -187,9 +179,8 @@ pub(super) fn ks(one: &[f64], other: &[f64]) -> f64 {
         let below = values.partition_point(|value| *value <= at);
         below as f64 / values.len() as f64
     };
-    let at = one.iter().chain(&other);
-    at.map(|at| (share(&one, *at) - share(&other, *at)).abs())
-        .fold(0.0, f64::max)
+    let apart = |at: &f64| (share(&one, *at) - share(&other, *at)).abs();
+    one.iter().chain(&other).map(apart).fold(0.0, f64::max)
 }
 
 #[cfg(test)]

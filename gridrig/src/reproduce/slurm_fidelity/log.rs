@@ -19,14 +19,14 @@ pub(super) struct Logged {
 pub(super) fn read(log: &str) -> BTreeMap<u32, Logged> {
     let mut jobs: BTreeMap<u32, Logged> = BTreeMap::new();
     for line in log.lines() {
-        let entry = line
-            .strip_prefix('[')
-            .and_then(|line| line.split_once("] "));
-        let entry = entry.and_then(|(at, words)| Some((millis(at)?, words)));
-        let Some((at, words)) = entry else {
-            continue;
+        let entry = || {
+            let (at, words) = line.strip_prefix('[')?.split_once("] ")?;
+            let job = words.split("JobId=").nth(1)?;
+            let digits = job.find(|c: char| !c.is_ascii_digit());
+            let job: u32 = job[..digits.unwrap_or(job.len())].parse().ok()?;
+            Some((millis(at)?, words, job))
         };
-        let Some(job) = words.split("JobId=").nth(1).and_then(number) else {
+        let Some((at, words, job)) = entry() else {
             continue;
         };
         let logged = jobs.entry(job).or_default();
@@ -50,13 +50,6 @@ fn millis(text: &str) -> Option<u64> {
     let at: jiff::civil::DateTime = text.parse().ok()?;
     let at = TimeZone::UTC.to_timestamp(at).ok()?;
     u64::try_from(at.as_millisecond()).ok()
-}
-
-fn number(text: &str) -> Option<u32> {
-    let end = text
-        .find(|c: char| !c.is_ascii_digit())
-        .unwrap_or(text.len());
-    text[..end].parse().ok()
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! The workload of the study: wide and narrow jobs of seconds, whose limits
 //! are whole minutes because Slurm's are.
 
-use super::{Plan, SECOND};
+use super::Plan;
 use gridrig_core::ids::{ClusterId, JobId};
 use gridrig_core::job::{Entry, JobLabel, JobSpec, Submission};
 use gridrig_core::rng::stream;
@@ -74,7 +74,7 @@ pub(super) fn submission(spec: JobSpec, at: SimTime) -> Submission {
 
 /// To the millisecond, which is what a script sleeps.
 fn seconds(seconds: f64) -> SimDuration {
-    SimDuration::from_nanos((seconds * 1000.0).round() as u64 * (SECOND / 1000))
+    SimDuration::from_millis((seconds * 1000.0).round() as u64)
 }
 
 #[cfg(test)]

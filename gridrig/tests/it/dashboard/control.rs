@@ -2,7 +2,7 @@
 
 use super::live::{interrupt, real};
 use super::{Dashboard, draft, shipped};
-use crate::command::{expect_code, run, stdout};
+use crate::command::{Bench, JOBS, PAIR, expect_code, run, stdout};
 use crate::patience::Patience;
 use serde_json::json;
 
@@ -274,6 +274,56 @@ fn a_run_whose_dashboard_is_killed_is_shown_by_the_next_one_when_it_has_gone_on(
     while (state("running"), state("half-written")) != (0, 1) {
         patience.wait("the run to be listed as broken off");
     }
+}
+
+#[test]
+fn a_run_in_virtual_time_is_listed_while_it_goes_on_and_not_deleted() {
+    // Its policy never answers, and ends with it.
+    let waits = r#"[{ name = "mine", timeout = "10min", exec = ["sh", "-c", '''
+        read -r hello; echo '{"protocol":"gridrig.policy.1","columns":[]}'; read -r cycle
+        read -r never'''] }]"#;
+    let bench = Bench::new(
+        &PAIR.replace(r#"["round-robin", "free-node"]"#, waits),
+        &JOBS,
+    );
+    let dashboard = Dashboard::start(&[], &[]);
+    let state = |wanted: &str| {
+        let found = dashboard.get(&format!("/api/runs?filter=state:{wanted}"));
+        found.expect(200).json()["rows"].clone()
+    };
+    let mut child = crate::command::gridrig()
+        .args(["run", &bench.path("s.toml"), "--out"])
+        .arg(dashboard.runs())
+        .stdout(std::process::Stdio::null())
+        .stderr(std::process::Stdio::null())
+        .spawn()
+        .unwrap();
+    let patience = Patience::seconds(120);
+    while state("running") == json!([]) {
+        patience.wait("the run to be listed");
+    }
+    let row = &state("running")[0];
+    assert_eq!(
+        (&row["path"], &row["clock"]),
+        (&json!("s-1/mine/r000"), &json!("virtual"))
+    );
+    assert_eq!(
+        (&row["scenario"], &row["policy"]),
+        (&json!("s"), &json!("mine"))
+    );
+    // There is nothing of it to follow yet.
+    let page = |target: &str| dashboard.get(target).expect(200).body;
+    assert!(!page("/runs").contains(">live</a>") && !page("/").contains("started elsewhere"));
+    let form = ("content-type", "application/x-www-form-urlencoded");
+    let delete = || dashboard.send("POST", "/runs/delete", &[form], "run=s-1&sure=1");
+    delete().expect(409);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    while state("half-written") == json!([]) {
+        patience.wait("the run to be listed as broken off");
+    }
+    delete().expect(303);
+    assert_eq!(dashboard.get("/api/runs").expect(200).json()["runs"], 0);
 }
 
 /// A run that was started in a shell is followed by its journals.

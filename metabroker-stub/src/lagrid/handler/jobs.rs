@@ -105,11 +105,10 @@ impl Answers<RequestResourceData> for BrokerHandler {
         let link = self.admit_as(caller, &request.connection, |r| r.provider, no)?;
         let (peer, since) = (link.domain, request.since);
         let pull = Pull { peer, since };
-        let push = self
-            .app
-            .call(move |broker, now| broker.handle(now, pull))
-            .await?;
-        let push = push.ok_or_else(|| Problem::unknown_connection(&request.connection))?;
+        let call = self.app.call(move |broker, now| broker.handle(now, pull));
+        let push = call
+            .await?
+            .ok_or_else(|| Problem::unknown_connection(&request.connection))?;
         link.tell(&push);
         let form = request.form.or_else(|| link.agreed_form());
         self.described(update_of(&push), form).await

@@ -24,6 +24,9 @@ impl Handle<Arrival> for BrokerAgent {
                 self.tell_again(cx, &arrival);
                 return Ok(receipt);
             }
+            Opened::New(_) if again && !self.may_search() => {
+                return Err(SubmitError::NotFoundYet);
+            }
             Opened::New(job) => job,
         };
         let (route, hop) = (arrival.route, arrival.hop());

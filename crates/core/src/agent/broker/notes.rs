@@ -121,11 +121,7 @@ impl Notes {
 
     /// A job is sent on: what the receiver gets is noted.
     fn send_on(&mut self, passed: Passed, target: Target, due: SimTime) -> Option<Box<Arrival>> {
-        let Passed {
-            job,
-            route,
-            has_data,
-        } = passed;
+        let (job, route) = (passed.job, passed.route);
         let hop = hop_before(route.hop, target);
         let record = self.store.get(job)?;
         let base = record.visit(hop).and_then(Visit::base_key);
@@ -138,7 +134,7 @@ impl Notes {
         if let (Target::Cluster(_), 1..) = (target, hop) {
             *self.taken_in.entry(origin).or_default() += 1;
         }
-        self.note_sent(target, sent.clone(), has_data);
+        self.note_sent(target, sent.clone(), passed.has_data);
         Some(sent)
     }
 
@@ -208,10 +204,8 @@ impl Notes {
 
     /// The visits that are with this target, or on their way there.
     pub fn visits_at(&self, target: Target) -> Vec<(JobId, u32)> {
-        let there = self
-            .under_way
-            .iter()
-            .filter(|(_, sent)| sent.target == target);
+        let all = self.under_way.iter();
+        let there = all.filter(|(_, sent)| sent.target == target);
         there.map(|(visit, _)| *visit).collect()
     }
 

@@ -81,6 +81,12 @@ impl Search {
 /// five minutes.
 const SILENCES: u32 = 600;
 
+/// So many jobs may be looked for at a time, and so many may wait when another one is
+/// to be: whoever brings one comes again. A peer or a client could fill the memory else,
+/// with jobs that are said to be from an earlier life of the broker.
+const MOST_SEARCHES: usize = 100_000;
+const MOST_WAITING: usize = 1_000_000;
+
 impl BrokerAgent {
     /// The searches for a job, by each way on which it has come here.
     pub(super) fn searches_of(&mut self, job: JobId) -> impl Iterator<Item = &mut Search> {
@@ -88,6 +94,15 @@ impl BrokerAgent {
         let its = self.searches.range_mut(from..);
         let its = its.take_while(move |((sought, _), _)| *sought == job);
         its.map(|(_, search)| search)
+    }
+
+    /// Whether there is room to look for another job. What is remembered of searches
+    /// that are over makes room: it saves a second search only.
+    pub(super) fn may_search(&mut self) -> bool {
+        if self.searches.len() >= MOST_SEARCHES {
+            self.searches.retain(|_, search| !search.asked.is_empty());
+        }
+        self.searches.len() < MOST_SEARCHES && self.broker.queued() < MOST_WAITING
     }
 
     /// Whoever has brought a job here, in an earlier life of either, asks for it.
@@ -105,6 +120,9 @@ impl BrokerAgent {
         }
         let id = (arrival.spec.id, arrival.key.clone());
         if !self.searches.contains_key(&id) {
+            if !self.may_search() {
+                return Err(SubmitError::NotFoundYet);
+            }
             self.search(cx, arrival, false);
         }
         match self.searches.get(&id) {

@@ -1,7 +1,7 @@
 //! Jobs that are to be removed: stopped while their data is on its way, or
 //! followed to where they were sent, in an order that cannot lose the request.
 
-use super::notes::{Notes, UnderWay, visit_before};
+use super::notes::{UnderWay, visit_before};
 use super::{BrokerAgent, Reminder};
 use crate::agent::Cx;
 use crate::conversation::{Arrival, FromBroker};
@@ -82,10 +82,8 @@ impl BrokerAgent {
         target: Target,
     ) {
         let (job_id, hop) = visit_before(job, target);
-        let missed = self
-            .notes
-            .sent_as(job, target)
-            .is_some_and(|sent| !sent.told);
+        let sent = self.notes.sent_as(job, target);
+        let missed = sent.is_some_and(|sent| !sent.told);
         if missed && self.broker.is_unwanted_at(job_id, hop) {
             self.ask_to_remove(cx, job_id, target);
         }
@@ -123,11 +121,7 @@ impl BrokerAgent {
     /// asked for earlier.
     pub(super) fn ask_again_to_remove(&mut self, cx: &mut impl Cx<FromBroker>, peer: DomainId) {
         let target = Target::Peer(peer);
-        let Notes {
-            to_remove,
-            under_way,
-            ..
-        } = &mut self.notes;
+        let (to_remove, under_way) = (&mut self.notes.to_remove, &self.notes.under_way);
         let mut missed = Vec::new();
         to_remove.retain(|job| {
             let mut visits = under_way.range((*job, 0)..=(*job, u32::MAX)).peekable();

@@ -112,17 +112,12 @@ impl BrokerSetup {
     /// When its policy needs the truth, or the grid has no such domain.
     pub fn of(grid: &Grid, domain: DomainId, seed: u64) -> Result<Self, SetupError> {
         let (index, domains) = (domain.index(), grid.domains.len());
-        let site = grid
-            .domains
-            .get(index)
-            .ok_or(SetupError::NoSuchDomain { index, domains })?;
+        let site = grid.domains.get(index);
+        let site = site.ok_or(SetupError::NoSuchDomain { index, domains })?;
         let policy = &site.broker.policy;
         if policy.entry().need == InformationNeed::Truth {
-            let domain = site.name.clone();
-            return Err(SetupError::NeedsTruth {
-                domain,
-                policy: policy.to_string(),
-            });
+            let (domain, policy) = (site.name.clone(), policy.to_string());
+            return Err(SetupError::NeedsTruth { domain, policy });
         }
         Ok(BrokerSetup {
             config: grid.broker_config(domain),

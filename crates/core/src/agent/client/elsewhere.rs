@@ -187,9 +187,7 @@ impl Handle<LogsRead> for ClientAgent {
     /// Ends in the logs were seen as soon as they were written.
     fn handle(&mut self, cx: &mut impl Cx<FromClient>, _read: LogsRead) {
         let seen = |job| Event::new(EventKind::FinishSeen, job, Party::Client);
-        let Elsewhere {
-            attempts, verdicts, ..
-        } = &self.elsewhere;
+        let (attempts, verdicts) = (&self.elsewhere.attempts, &self.elsewhere.verdicts);
         for (job, attempts) in attempts {
             let counts = Attempt::that_counts(attempts);
             if let Some(at) = counts.and_then(|(_, attempt)| attempt.unseen_end()) {
@@ -252,10 +250,8 @@ impl ClientAgent {
     pub(super) fn review(&mut self, cx: &mut impl Cx<FromClient>) {
         let now = cx.wall();
         self.elsewhere.review_at = Some(now + REVIEW_EVERY);
-        let open = self.open.iter();
-        let jobs: Vec<JobId> = open
-            .filter_map(|(job, open)| open.unplaced.as_ref().map(|_| *job))
-            .collect();
+        let open = self.open.iter().filter(|(_, open)| open.unplaced.is_some());
+        let jobs: Vec<JobId> = open.map(|(job, _)| *job).collect();
         for job in &jobs {
             self.look_at(cx, *job);
         }

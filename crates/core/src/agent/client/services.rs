@@ -155,10 +155,9 @@ impl ClientAgent {
         };
         service.ask_at = Some(now + patience.every);
         if service.is_lost(error, now, patience) {
-            let there = self
-                .open
-                .iter()
-                .filter(|(_, open)| open.submission.entry == by && (open.confirmed || open.failed));
+            let is_there = |open: &Open| open.confirmed || open.failed;
+            let open = self.open.iter();
+            let there = open.filter(|(_, it)| it.submission.entry == by && is_there(it));
             let lost: Vec<_> = there.map(|(job, _)| *job).collect();
             for job in lost {
                 self.give_up(cx, job, GivenUp::ServiceLost, Reason::Lost);

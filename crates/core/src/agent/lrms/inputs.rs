@@ -40,13 +40,11 @@ impl Handle<Arrival> for LrmsAgent {
         let spec = self.notes.store.enter(arrival, job, at);
         let brought = Brought { spec: &spec, route };
         let reservation = reservation.as_deref();
-        let taken = self.inside(
-            cx,
-            Inside {
-                brought,
-                reservation,
-            },
-        );
+        let inside = Inside {
+            brought,
+            reservation,
+        };
+        let taken = self.inside(cx, inside);
         if taken.is_ok() {
             self.notes.tell(|| JobNews::Queued { spec, at });
         }

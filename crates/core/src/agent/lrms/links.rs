@@ -7,7 +7,7 @@ use crate::agent::{
     LrmsSends, Participant, ToBroker,
 };
 use crate::cluster::{
-    Cluster, ClusterConfig, Finished, JobStatus, NodeChange, ProcessorIds, Started,
+    Cluster, ClusterConfig, Finished, JobStatus, NodeChange, ProcessorIds, Started, earlier,
 };
 use crate::event::{Event, EventKind, Party};
 use crate::ids::{ClusterId, IdMap, JobId};
@@ -77,11 +77,8 @@ impl Lrms {
     /// job are taken back.
     #[inline]
     pub fn next_completion(&self) -> Option<SimTime> {
-        let own = self.cluster.next_completion();
-        let Some((until, _)) = self.leases.first() else {
-            return own;
-        };
-        Some(own.map_or(*until, |own| own.min(*until)))
+        let lease = self.leases.first().map(|(until, _)| *until);
+        earlier(self.cluster.next_completion(), lease)
     }
 
     /// The broker that it reports to.
@@ -92,40 +89,29 @@ impl Lrms {
     /// The end of a job that does not come to its own: what has run by then
     /// is told with it. To be asked before it ends.
     fn cut_short(&self, job: JobId, state: EndState, at: SimTime) -> JobEnd {
-        let end = JobEnd::without_run(job, state);
         match self.cluster.query(job) {
-            Some(JobStatus::Running { start, .. }) => JobEnd {
-                cluster: Some(self.id),
-                start: Some(start),
-                finish: Some(at.max(start)),
-                ..end
-            },
-            _ => end,
+            Some(JobStatus::Running { start, .. }) => {
+                let finish = at.max(start);
+                self.ran(Finished { job, start, finish }, state)
+            }
+            _ => JobEnd::without_run(job, state),
         }
     }
 
-    fn completed(&mut self, cx: &mut impl Cx<LrmsSends>, finished: Finished) {
-        let Finished { job, start, finish } = finished;
-        let end = JobEnd {
-            job,
-            state: EndState::Completed,
+    /// The end of a job that has run.
+    fn ran(&self, ended: Finished, state: EndState) -> JobEnd {
+        JobEnd {
             cluster: Some(self.id),
-            start: Some(start),
-            finish: Some(finish),
-        };
-        self.end(cx, end);
+            start: Some(ended.start),
+            finish: Some(ended.finish),
+            ..JobEnd::without_run(ended.job, state)
+        }
     }
 
     /// These jobs have failed for this reason.
     fn lost(&mut self, cx: &mut impl Cx<LrmsSends>, lost: Vec<Finished>, why: Reason) {
-        for Finished { job, start, finish } in lost {
-            let end = JobEnd {
-                cluster: Some(self.id),
-                start: Some(start),
-                finish: Some(finish),
-                ..JobEnd::without_run(job, EndState::Failed(why))
-            };
-            self.end(cx, end);
+        for ended in lost {
+            self.end(cx, self.ran(ended, EndState::Failed(why)));
         }
     }
 
@@ -170,11 +156,8 @@ impl Lrms {
         if let Party::Broker(broker) = from {
             let refused = Event::new(EventKind::Refused, job, by);
             cx.emit(now, refused.to(from).because(reason));
-            let news = ToBroker::News(News::Refused {
-                job,
-                reason,
-                visit: None,
-            });
+            let visit = None;
+            let news = ToBroker::News(News::Refused { job, reason, visit });
             return self.post(cx, FromLrms::Broker(broker, news));
         }
         let rejected = Event::new(EventKind::Rejected, job, by);
@@ -214,14 +197,11 @@ impl Handle<Brought<'_>> for Lrms {
     type Answer = Result<(), Reason>;
 
     fn handle(&mut self, cx: &mut impl Cx<LrmsSends>, brought: Brought<'_>) -> Self::Answer {
-        let reservation = None;
-        self.handle(
-            cx,
-            Inside {
-                brought,
-                reservation,
-            },
-        )
+        let inside = Inside {
+            brought,
+            reservation: None,
+        };
+        self.handle(cx, inside)
     }
 }
 
@@ -238,14 +218,11 @@ impl Handle<Inside<'_>> for Lrms {
     type Answer = Result<(), Reason>;
 
     fn handle(&mut self, cx: &mut impl Cx<LrmsSends>, inside: Inside<'_>) -> Self::Answer {
-        let Inside {
-            brought,
-            reservation,
-        } = inside;
-        let job = brought.spec.id;
-        let from = brought.route.and_then(|route| route.from);
+        let Brought { spec, route } = inside.brought;
+        let job = spec.id;
+        let from = route.and_then(|route| route.from);
         let from = from.map_or(Party::Client, Party::Broker);
-        let until = brought.route.and_then(|route| route.until);
+        let until = route.and_then(|route| route.until);
         // What is reserved here for it is not wanted, though that may not have been heard yet.
         if self.cluster.is_silent(job) {
             let at = SimTime::MAX;
@@ -253,12 +230,9 @@ impl Handle<Inside<'_>> for Lrms {
         }
         let taken = match until.is_some_and(|until| until <= cx.now()) {
             true => Err(Reason::LeaseExpired),
-            false => match reservation {
-                None => self.cluster.submit(cx.now(), brought.spec, cx),
-                Some(reservation) => {
-                    self.cluster
-                        .submit_inside(cx.now(), brought.spec, reservation, cx)
-                }
+            false => match inside.reservation {
+                None => self.cluster.submit(cx.now(), spec, cx),
+                Some(its) => self.cluster.submit_inside(cx.now(), spec, its, cx),
             },
         };
         if let (Ok(()), Some(until)) = (taken, until) {
@@ -357,7 +331,7 @@ impl Handle<Completions> for Lrms {
         let mut finished = std::mem::take(&mut self.finished);
         self.cluster.handle_completions(cx.now(), cx, &mut finished);
         for ended in finished.drain(..) {
-            self.completed(cx, ended);
+            self.end(cx, self.ran(ended, EndState::Completed));
         }
         self.finished = finished;
         self.tell_of_claims(cx);
@@ -423,7 +397,7 @@ impl Handle<Outside<()>> for Lrms {
     fn handle(&mut self, cx: &mut impl Cx<LrmsSends>, ended: Outside<()>) -> bool {
         let finished = self.cluster.finish(ended.at, ended.job, cx);
         if let Some(finished) = finished {
-            self.completed(cx, finished);
+            self.end(cx, self.ran(finished, EndState::Completed));
         }
         finished.is_some()
     }

@@ -69,6 +69,31 @@ fn old_ended_jobs_are_forgotten_together_with_their_keys() {
 }
 
 #[test]
+fn a_job_that_has_come_back_is_not_forgotten_with_its_earlier_end() {
+    let mut store = store(2);
+    let ends = |store: &mut JobStore, id| {
+        store.end(JobEnd::without_run(JobId(id), EndState::Cancelled));
+    };
+    submit(&mut store, arrival("a job's first visit", Some(0), 1)).unwrap();
+    ends(&mut store, 0);
+    store.enter(
+        arrival("a job's second visit", Some(0), 1),
+        JobId(0),
+        SimTime::ZERO,
+    );
+    for id in 1..4 {
+        submit(&mut store, arrival(&format!("k{id}"), Some(id), 1)).unwrap();
+        ends(&mut store, id);
+    }
+    assert!(
+        store
+            .get(JobId(0))
+            .is_some_and(|record| record.end.is_none())
+    );
+    assert!(store.get(JobId(1)).is_none() && store.get(JobId(2)).is_some());
+}
+
+#[test]
 fn a_message_counts_once_and_a_restarted_sender_is_heard_again() {
     let mut store = store(1);
     let id = |incarnation, number| {

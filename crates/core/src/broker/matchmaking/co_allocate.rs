@@ -17,7 +17,7 @@ use crate::broker::{Access, Broker, Held};
 use crate::event::{Event, EventKind};
 use crate::ids::{ClusterId, JobId};
 use crate::job::{JobSpec, Reason};
-use crate::message::{Route, Target};
+use crate::message::Target;
 use crate::policy::{BrokerSettings, Placing, Shares};
 use crate::time::{Decimal, SimDuration, SimTime};
 use searching::Searching;
@@ -122,9 +122,7 @@ impl CoAllocate {
                 self.forget(job);
                 broker.turn_away(&mut cx, job, Reason::TriesExhausted);
             }
-            false => {
-                broker.queue.insert(arrival, job);
-            }
+            false => drop(broker.queue.insert(arrival, job)),
         }
     }
 
@@ -333,14 +331,7 @@ impl Matchmaking for CoAllocate {
         let arrives = now + settings.lrms_latency;
         let at = self.name(arrives);
         let asked = Asked { job, at };
-        let passed = Passed {
-            job,
-            route: Route {
-                from: Some(broker.config.domain),
-                ..held.route
-            },
-            has_data: false,
-        };
+        let passed = held.passed_by(broker.config.domain);
         let mut claimed = Vec::with_capacity(shares.len());
         for (at, share) in shares {
             let (cluster, processors) = (broker.config.clusters[at].0, parts.processors_of(share));

@@ -87,10 +87,8 @@ impl Delegate {
     /// the one with the most free processors, and of these the first.
     fn target(&self, broker: &Broker, job: JobId, now: SimTime) -> Option<DomainId> {
         let held = &broker.jobs[&job];
-        let left = broker
-            .survey
-            .hops
-            .checked_sub(held.route.hop.saturating_add(1))?;
+        let hops = held.route.hop.saturating_add(1);
+        let left = broker.survey.hops.checked_sub(hops)?;
         let request = JobRequest::from(&held.spec);
         let rejected_by = self.rejected_by.get(&job);
         let asked = |peer: &DomainId| rejected_by.is_some_and(|all| all.contains(peer));

@@ -81,18 +81,10 @@ pub(super) fn ask(broker: &mut Broker, mut cx: &mut Around<'_>, job: JobId, to: 
     };
     (held.sent, held.sent_at) = (Some(Target::Peer(to)), cx.now());
     broker.queue.remove(&held.arrival);
-    let route = Route {
-        from: Some(here),
-        hop: held.route.hop + 1,
-        ..held.route
-    };
-    let passed = Passed {
-        job,
-        route,
-        has_data: false,
-    };
+    let mut passed = held.passed_by(here);
+    passed.route.hop += 1;
     let asked = Event::new(EventKind::LeaseRequested, job, here);
-    cx.emit(cx.now(), asked.to(to).with(route.hop));
+    cx.emit(cx.now(), asked.to(to).with(passed.route.hop));
     let due = cx.now() + broker.config.latency(Target::Peer(to));
     let request = ToPeer::Request(passed, due);
     broker.post(&mut cx, due, FromBroker::Peer(to, request));
@@ -199,6 +191,16 @@ impl Broker {
 }
 
 impl Held {
+    /// What is said of the job where this broker asks for processors.
+    pub(super) fn passed_by(&self, here: DomainId) -> Passed {
+        let from = Some(here);
+        Passed {
+            job: self.spec.id,
+            route: Route { from, ..self.route },
+            has_data: false,
+        }
+    }
+
     /// The request that this is, of a neighbour.
     pub(super) fn asked_here(&self) -> Asked {
         Asked {

@@ -112,12 +112,8 @@ impl Matchmaking for Pull {
 
     fn next_due(&self, broker: &Broker, now: SimTime) -> Option<SimTime> {
         if broker.is_central() {
-            return self
-                .asks
-                .values()
-                .filter_map(Asks::due)
-                .min()
-                .map(|due| due.max(now));
+            let due = self.asks.values().filter_map(Asks::due).min();
+            return due.map(|due| due.max(now));
         }
         let asks = !broker.config.clusters.is_empty();
         let due = || broker.next_after(now, broker.interval, self.looked);

@@ -8,6 +8,7 @@
 //! KiB), and uses their file systems.
 
 use super::{ANY, Kind, Machine, Nodes, Wanted, meets};
+use crate::decimal::narrow;
 use crate::generic::Generics;
 
 /// The computer systems of one architecture in a domain, all in one.
@@ -159,10 +160,6 @@ impl Machine {
             own => narrow(u128::from(load) * u128::from(own) / u128::from(self.processors)),
         }
     }
-}
-
-fn narrow(number: u128) -> u64 {
-    u64::try_from(number).unwrap_or(u64::MAX)
 }
 
 #[cfg(test)]

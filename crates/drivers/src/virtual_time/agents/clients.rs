@@ -111,10 +111,8 @@ impl Agents<'_> {
         let (life, (first, ends)) = match by {
             Entry::Domain(domain) => {
                 let broker = self.brokers[domain.index()].as_ref()?;
-                (
-                    self.memories[domain.index()],
-                    broker.ends(after, usize::MAX),
-                )
+                let life = self.memories[domain.index()];
+                (life, broker.ends(after, usize::MAX))
             }
             Entry::Cluster(cluster) => (0, self.lrms[cluster.index()].ends(after, usize::MAX)),
         };

@@ -1,7 +1,7 @@
 //! Tries to deliver a message, and what each conversation comes to.
 
 use super::Agents;
-use super::network::Parcel;
+use super::network::{Parcel, Sent};
 use crate::faults::Passage;
 use crate::virtual_time::watch::{Met, Says, Step};
 use gridrig_core::agent::{
@@ -26,19 +26,19 @@ impl Agents<'_> {
                 _ => {
                     let (way, step) = ((sent.from, sent.message.to()), sent.message.step());
                     let result = self.attempt(way, step, |agents| agents.client_says(&sent));
-                    self.follow_try(sent, tries, result, Parcel::ClientFate);
+                    self.follow_try(sent, tries, result);
                 }
             },
             Parcel::ClientFate(fate) => self.tell_client(fate),
             Parcel::Ends(by, number) => self.answer(by, number),
             Parcel::FromBroker(sent, tries) => {
                 let result = self.try_from_broker(&sent);
-                self.follow_try(sent, tries, result, Parcel::BrokerFate);
+                self.follow_try(sent, tries, result);
             }
             Parcel::FromLrms(sent, tries) => {
                 let (way, step) = ((sent.from, sent.message.to()), sent.message.step());
                 let result = self.attempt(way, step, |agents| agents.lrms_says(&sent));
-                self.follow_try(sent, tries, result, Parcel::LrmsFate);
+                self.follow_try(sent, tries, result);
             }
             Parcel::BrokerFate(fate) => {
                 if let Party::Broker(domain) = fate.envelope.from {
@@ -81,18 +81,10 @@ impl Agents<'_> {
 
     /// What follows a try to deliver a message of an agent: another one, or the
     /// agent learns what has become of it.
-    fn follow_try<M: Message>(
-        &mut self,
-        sent: Envelope<M>,
-        mut tries: Tries,
-        result: Delivered,
-        fate: fn(Fate<M>) -> Parcel,
-    ) where
-        Parcel: From<(Envelope<M>, Tries)>,
-    {
+    fn follow_try<M: Sent>(&mut self, sent: Envelope<M>, mut tries: Tries, result: Delivered) {
         let way = (sent.from, sent.message.to());
         let (at, parcel) = match tries.note(result, self.down.contains(&way)) {
-            AfterTry::Again(wait) => (self.network.after(wait), (sent, tries).into()),
+            AfterTry::Again(wait) => (self.network.after(wait), M::PARCEL(sent, tries)),
             AfterTry::Over(result) => {
                 let silence = result.is_err_and(Undelivered::is_silence);
                 match silence {
@@ -101,7 +93,7 @@ impl Agents<'_> {
                 };
                 self.network.links.counts.given_up += u64::from(silence);
                 let envelope = sent;
-                (self.network.now, fate(Fate { envelope, result }))
+                (self.network.now, M::FATE(Fate { envelope, result }))
             }
         };
         self.network.agenda.push(at, parcel);

@@ -36,22 +36,25 @@ pub(super) enum Parcel {
     Ends(Entry, u64),
 }
 
-impl From<(Envelope<FromClient>, Tries)> for Parcel {
-    fn from((sent, tries): (Envelope<FromClient>, Tries)) -> Self {
-        Parcel::FromClient(sent, tries)
-    }
+/// What is sent off: how it is on its way, and how its sender learns of its fate.
+pub(super) trait Sent: Says {
+    const PARCEL: fn(Envelope<Self>, Tries) -> Parcel;
+    const FATE: fn(Fate<Self>) -> Parcel;
 }
 
-impl From<(Envelope<FromBroker>, Tries)> for Parcel {
-    fn from((sent, tries): (Envelope<FromBroker>, Tries)) -> Self {
-        Parcel::FromBroker(sent, tries)
-    }
+impl Sent for FromClient {
+    const PARCEL: fn(Envelope<Self>, Tries) -> Parcel = Parcel::FromClient;
+    const FATE: fn(Fate<Self>) -> Parcel = Parcel::ClientFate;
 }
 
-impl From<(Envelope<FromLrms>, Tries)> for Parcel {
-    fn from((sent, tries): (Envelope<FromLrms>, Tries)) -> Self {
-        Parcel::FromLrms(sent, tries)
-    }
+impl Sent for FromBroker {
+    const PARCEL: fn(Envelope<Self>, Tries) -> Parcel = Parcel::FromBroker;
+    const FATE: fn(Fate<Self>) -> Parcel = Parcel::BrokerFate;
+}
+
+impl Sent for FromLrms {
+    const PARCEL: fn(Envelope<Self>, Tries) -> Parcel = Parcel::FromLrms;
+    const FATE: fn(Fate<Self>) -> Parcel = Parcel::LrmsFate;
 }
 
 /// The place of a question for ends and what becomes of it, which is about no job.
@@ -188,10 +191,7 @@ impl<'a> Network<'a> {
     }
 
     /// Sends a message off that has been tried so.
-    pub fn send_off<M: Says>(&mut self, sent: Envelope<M>, tries: Tries)
-    where
-        Parcel: From<(Envelope<M>, Tries)>,
-    {
+    pub fn send_off<M: Sent>(&mut self, sent: Envelope<M>, tries: Tries) {
         let (from, to) = (sent.from, sent.message.to());
         let overtaken = self.links.counts.overtaken;
         let at = self.links.arrival(self.now, sent.due, from, to);
@@ -201,7 +201,7 @@ impl<'a> Network<'a> {
         if self.links.counts.overtaken > overtaken {
             self.note((from, to), sent.message.step(), Met::Detour);
         }
-        self.agenda.push(at, (sent, tries).into());
+        self.agenda.push(at, M::PARCEL(sent, tries));
     }
 }
 
@@ -228,10 +228,7 @@ impl EventSink for Network<'_> {
     }
 }
 
-impl<M: Says> Cx<M> for Network<'_>
-where
-    Parcel: From<(Envelope<M>, Tries)>,
-{
+impl<M: Sent> Cx<M> for Network<'_> {
     fn now(&self) -> SimTime {
         self.now
     }

@@ -31,10 +31,8 @@ impl Simulation<'_> {
             }
             // One that waits will be load.
             let waits = |job: &&JobId| self.is_dummy(**job) && self.running(id, **job) == 0;
-            let waiting = present
-                .iter()
-                .filter(waits)
-                .map(|job| self.processors(*job));
+            let waiting = present.iter().filter(waits);
+            let waiting = waiting.map(|job| self.processors(*job));
             Decimal::from_whole(load + waiting.sum::<u64>()) < least.times(processors)
         };
         if needed {

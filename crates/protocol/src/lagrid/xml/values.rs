@@ -15,8 +15,6 @@ use crate::xml::record::{
 };
 use crate::xml::{ADDRESSING, Element, Name};
 
-type Read<T> = Result<T>;
-
 // The standard parser lets a plus sign pass, and so does the schema.
 values! { LaGrid:
     u16 = "a whole number from 0 to 65535", |text| text.parse().ok();
@@ -38,7 +36,7 @@ macro_rules! words {
                 Element::with_text(namespace, name, self.name())
             }
 
-            fn read(at: &At<'_>, language: &mut LaGrid) -> Read<Self> {
+            fn read(at: &At<'_>, language: &mut LaGrid) -> Result<Self> {
                 let words: Vec<&str> = Self::ALL.iter().map(|word| word.name()).collect();
                 at.parsed(language, &words.join(", "), Self::from_name)
             }
@@ -55,7 +53,7 @@ words! {
 impl Field<LaGrid> for Vec<Parameter> {
     fn put(&self, _tag: Tag, _parent: &mut Element) {}
 
-    fn take(_fields: &mut Fields<'_, LaGrid>, _tag: Tag) -> Read<Self> {
+    fn take(_fields: &mut Fields<'_, LaGrid>, _tag: Tag) -> Result<Self> {
         Ok(Vec::new())
     }
 }
@@ -87,7 +85,7 @@ impl Value<LaGrid> for Reference {
         EndpointReference::from(self).write(namespace, name)
     }
 
-    fn read(at: &At<'_>, language: &mut LaGrid) -> Read<Self> {
+    fn read(at: &At<'_>, language: &mut LaGrid) -> Result<Self> {
         let read = EndpointReference::read(at.element).map_err(|fault| {
             let what = format!(": {}", fault.reason);
             language.error(at, Wrong::Other(&what))
@@ -101,7 +99,7 @@ impl Value<LaGrid> for Reference {
     }
 }
 
-fn parameter(at: &At<'_>) -> Read<Parameter> {
+fn parameter(at: &At<'_>) -> Result<Parameter> {
     let element = at.element;
     if element.elements().next().is_some() {
         let what = ": expected a reference parameter with a text only";
@@ -116,7 +114,7 @@ fn parameter(at: &At<'_>) -> Read<Parameter> {
 
 /// The reference parameters among the blocks of a header, which are marked as
 /// such (WS-Addressing 1.0 SOAP Binding, section 2.3).
-pub(in crate::lagrid) fn parameters(header: &[Element]) -> Read<Vec<Parameter>> {
+pub(in crate::lagrid) fn parameters(header: &[Element]) -> Result<Vec<Parameter>> {
     let marked = |block: &&Element| {
         let mark = block.attribute(ADDRESSING, "IsReferenceParameter");
         matches!(mark.map(str::trim), Some("true" | "1"))
@@ -128,7 +126,7 @@ pub(in crate::lagrid) fn parameters(header: &[Element]) -> Read<Vec<Parameter>> 
 }
 
 /// The only element in another one.
-fn only<'a>(at: &At<'a>, language: &mut LaGrid, expected: &str) -> Read<&'a Element> {
+fn only<'a>(at: &At<'a>, language: &mut LaGrid, expected: &str) -> Result<&'a Element> {
     at.attributes(language, &[])?;
     let mut elements = at.element.elements();
     match (elements.next(), elements.next(), at.element.stray_text()) {
@@ -146,7 +144,7 @@ impl Value<LaGrid> for JobDefinition {
         Element::new(namespace, name).with(self.element())
     }
 
-    fn read(at: &At<'_>, language: &mut LaGrid) -> Read<Self> {
+    fn read(at: &At<'_>, language: &mut LaGrid) -> Result<Self> {
         let definition = only(at, language, &format!("JobDefinition of {JSDL}"))?;
         Ok(JobDefinition::read_element("request", definition)?)
     }
@@ -158,7 +156,7 @@ impl Value<LaGrid> for InventoryDocument {
         Element::new(namespace, name).with(self.element())
     }
 
-    fn read(at: &At<'_>, language: &mut LaGrid) -> Read<Self> {
+    fn read(at: &At<'_>, language: &mut LaGrid) -> Result<Self> {
         let inventory = only(at, language, &format!("Inventory of {NAMESPACE}"))?;
         Ok(InventoryDocument::from_element(inventory)?)
     }

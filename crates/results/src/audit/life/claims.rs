@@ -1,7 +1,7 @@
 //! Jobs that several clusters run together, each a part.
 
 use super::{Auditor, Life, Place, Rule};
-use crate::audit::occupancy::Fault;
+use crate::audit::occupancy::{Fault, processors_of};
 use gridrig_core::agent::ClaimShare;
 use gridrig_core::cluster::run_time_on;
 use gridrig_core::event::Party;
@@ -247,10 +247,4 @@ impl<'a> Auditor<'a> {
             self.find(Rule::Claims, life.job.spec.id, None, message);
         }
     }
-}
-
-fn processors_of(placement: &[PlacementRun]) -> u64 {
-    let runs = placement.iter();
-    runs.map(|run| u64::from(run.nodes) * u64::from(run.processors))
-        .sum()
 }

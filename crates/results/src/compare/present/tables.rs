@@ -4,8 +4,8 @@ use super::Table;
 use crate::compare::document::{Breakdown, Comparison, Estimate, Policy, Role};
 use crate::compare::text::{maybe, number, p_value, percent, signed};
 use crate::regret::Regret;
-use crate::stats::Judgement;
-use crate::text::{cells, columns};
+use crate::stats::{Interval, Judgement};
+use crate::text::{cells, head};
 use crate::threshold::{Figure, METRICS};
 use crate::words;
 
@@ -17,21 +17,42 @@ const UNCORRECTED: &str =
 pub(super) fn all(document: &Comparison) -> Vec<Table> {
     let primary = document.primary.iter();
     let mut tables: Vec<Table> = primary
-        .map(|figure| primary_table(document, *figure))
+        .filter_map(|figure| primary_table(document, *figure))
         .collect();
     tables.extend(further(document));
     tables.extend(thresholds_table(document));
-    tables.push(metrics_table(document));
-    tables.push(load_table(document));
+    tables.extend(metrics_table(document));
+    tables.extend(load_table(document));
     tables.extend(fairness_table(document));
     tables.extend(decisions_table(document));
     tables.extend(clusters_table(document));
     tables.extend(forwarding_table(document));
     // One group is all jobs, which the tables above are about.
     let several = document.breakdown.iter().filter(|b| b.groups.len() > 1);
-    tables.extend(several.map(|b| breakdown_table(document, b)));
+    tables.extend(several.filter_map(|b| breakdown_table(document, b)));
     tables.extend(starvation_table(document));
     tables
+}
+
+/// A table of these rows; none without any.
+fn table(
+    title: impl Into<String>,
+    header: Vec<String>,
+    rows: impl IntoIterator<Item = Vec<String>>,
+    note: &str,
+) -> Option<Table> {
+    let rows = Vec::from_iter(rows);
+    (!rows.is_empty()).then(|| Table {
+        title: title.into(),
+        header,
+        rows,
+        note: (!note.is_empty()).then(|| note.to_owned()),
+    })
+}
+
+/// `-1.5 .. +2`.
+fn between(interval: Interval) -> String {
+    format!("{} .. {}", signed(interval.low), signed(interval.high))
 }
 
 /// Those that pages show as they are.
@@ -40,7 +61,7 @@ pub(crate) fn further(document: &Comparison) -> impl Iterator<Item = Table> {
     tables.into_iter().flatten()
 }
 
-fn primary_table(document: &Comparison, figure: Figure) -> Table {
+fn primary_table(document: &Comparison, figure: Figure) -> Option<Table> {
     let unit = words::unit_of(figure.metric());
     let mut rows = Vec::new();
     for policy in &document.policies {
@@ -57,15 +78,12 @@ fn primary_table(document: &Comparison, figure: Figure) -> Table {
             rows.push(line);
             continue;
         };
-        let interval = paired.interval.map_or("-".to_owned(), |interval| {
-            format!("{} .. {}", signed(interval.low), signed(interval.high))
-        });
         rows.push(cells([
             policy.shown(),
             maybe(estimate.value),
             own_interval(estimate),
             signed(paired.difference),
-            interval,
+            paired.interval.map_or("-".to_owned(), between),
             maybe(paired.ratio),
             match policy.role {
                 Role::Bound => "reference".to_owned(),
@@ -78,17 +96,15 @@ fn primary_table(document: &Comparison, figure: Figure) -> Table {
             },
         ]));
     }
-    Table {
-        title: format!(
-            "{figure}: {}{unit}, mean over the replications; less is better",
-            words::figure(figure)
-        ),
-        header: columns(
+    let what = words::figure(figure);
+    table(
+        format!("{figure}: {what}{unit}, mean over the replications; less is better"),
+        head(
             "policy | value | 95 % interval | difference | 95 % interval | ratio | verdict | p | disagree",
         ),
         rows,
-        note: bounds_note(document),
-    }
+        &bounds_note(document).unwrap_or_default(),
+    )
 }
 
 /// `better`, `worse`, `equivalent` or `open`.
@@ -108,7 +124,7 @@ fn pairs_table(document: &Comparison) -> Option<Table> {
             pair.policy.clone(),
             pair.against.clone(),
             signed(pair.paired.difference),
-            format!("{} .. {}", signed(interval.low), signed(interval.high)),
+            between(interval),
             judgement(pair.judgement),
             p_value(pair.p_corrected),
             needed.map_or("-".to_owned(), |needed| needed.to_string()),
@@ -117,7 +133,7 @@ fn pairs_table(document: &Comparison) -> Option<Table> {
     let rows: Vec<Vec<String>> = rows.collect();
     judged.then(|| Table {
         title: format!("{}: every two policies that compete", verdict.figure),
-        header: columns(
+        header: head(
             "policy | against | difference | 95 % interval | verdict | p | repeats needed",
         ),
         rows,
@@ -137,9 +153,7 @@ fn unfinished_table(document: &Comparison) -> Option<Table> {
         let of = |estimate: Estimate, shown: &dyn Fn(f64) -> String| {
             let value = estimate.value.map_or("-".to_owned(), shown);
             let by = estimate.paired.and_then(|paired| paired.interval);
-            by.map_or(value.clone(), |by| {
-                format!("{value} ({} .. {})", signed(by.low), signed(by.high))
-            })
+            by.map_or(value.clone(), |by| format!("{value} ({})", between(by)))
         };
         Some(cells([
             policy.shown(),
@@ -148,18 +162,13 @@ fn unfinished_table(document: &Comparison) -> Option<Table> {
             of(own.wait_s_p95, &number),
         ]))
     });
-    let rows: Vec<Vec<String>> = rows.collect();
-    (!rows.is_empty()).then(|| Table {
-        title: "All measured jobs, unfinished ones too (95 % interval of the difference)"
-            .to_owned(),
-        header: columns("policy | finished share | wait s, median | wait s, p95"),
+    table(
+        "All measured jobs, unfinished ones too (95 % interval of the difference)",
+        head("policy | finished share | wait s, median | wait s, p95"),
         rows,
-        note: Some(
-            "Waits by Kaplan and Meier: a job that did not start has waited until the end of the \
-             run. The other tables are over jobs that finished under every policy."
-                .to_owned(),
-        ),
-    })
+        "Waits by Kaplan and Meier: a job that did not start has waited until the end of the run. The \
+         other tables are over jobs that finished under every policy.",
+    )
 }
 
 /// The interval of a value, if it has one.
@@ -207,16 +216,15 @@ fn thresholds_table(document: &Comparison) -> Option<Table> {
             threshold.worst_run.clone(),
         ])
     });
-    let rows: Vec<Vec<String>> = rows.collect();
-    (!rows.is_empty()).then(|| Table {
-        title: "Thresholds, over all measured jobs of each run".to_owned(),
-        header: cells(["require", "policy", "kept", "runs", "worst", "in"]),
+    table(
+        "Thresholds, over all measured jobs of each run",
+        head("require | policy | kept | runs | worst | in"),
         rows,
-        note: None,
-    })
+        "",
+    )
 }
 
-fn metrics_table(document: &Comparison) -> Table {
+fn metrics_table(document: &Comparison) -> Option<Table> {
     let mut rows = Vec::new();
     let mut same = Vec::new();
     for (index, metric) in METRICS.into_iter().enumerate() {
@@ -253,22 +261,15 @@ fn metrics_table(document: &Comparison) -> Table {
             }
         }
     }
-    Table {
-        title:
-            "All metrics: mean over the replications (difference to the baseline), and its 95 % \
-                interval"
-                .to_owned(),
-        header: cells(["metric", "mean", "p50", "p95", "p99"]),
+    table(
+        "All metrics: mean over the replications (difference to the baseline), and its 95 % interval",
+        head("metric | mean | p50 | p95 | p99"),
         rows,
-        note: Some(
-            format!("{UNCORRECTED} {}", same.join(" "))
-                .trim_end()
-                .to_owned(),
-        ),
-    }
+        format!("{UNCORRECTED} {}", same.join(" ")).trim_end(),
+    )
 }
 
-fn load_table(document: &Comparison) -> Table {
+fn load_table(document: &Comparison) -> Option<Table> {
     let rows = document.policies.iter().map(|policy| {
         let load = &policy.load;
         cells([
@@ -282,12 +283,12 @@ fn load_table(document: &Comparison) -> Table {
             maybe(load.makespan_s),
         ])
     });
-    Table {
-        title: "Load: means over the replications, all measured jobs".to_owned(),
-        header: columns("policy | util % | CV | Gini | fwd % | away % | waited % | makespan s"),
-        rows: rows.collect(),
-        note: Some("CV and Gini: imbalance of utilization between clusters.".to_owned()),
-    }
+    table(
+        "Load: means over the replications, all measured jobs",
+        head("policy | util % | CV | Gini | fwd % | away % | waited % | makespan s"),
+        rows,
+        "CV and Gini: imbalance of utilization between clusters.",
+    )
 }
 
 /// Who would be better off without the others.
@@ -298,17 +299,13 @@ fn fairness_table(document: &Comparison) -> Option<Table> {
         let (domains, users) = (percent(worse.domains), percent(worse.users));
         Some(cells([policy.shown(), domains, users]))
     });
-    let rows: Vec<Vec<String>> = rows.collect();
     let metric = document.primary[0].metric();
-    (!rows.is_empty()).then(|| Table {
-        title: format!("Worse off than under local-only: mean {metric} by domain and user"),
-        header: columns("policy | domains % | users %"),
+    table(
+        format!("Worse off than under local-only: mean {metric} by domain and user"),
+        head("policy | domains % | users %"),
         rows,
-        note: Some(
-            "Shares of the domains where jobs entered, and of the users, over the replications."
-                .to_owned(),
-        ),
-    })
+        "Shares of the domains where jobs entered, and of the users, over the replications.",
+    )
 }
 
 /// What brokers knew, and what it cost.
@@ -329,17 +326,13 @@ fn decisions_table(document: &Comparison) -> Option<Table> {
             figure(|regret| regret.max_s),
         ])
     });
-    let rows: Vec<Vec<String>> = rows.collect();
-    (!rows.is_empty()).then(|| Table {
-        title: "Decisions: what brokers knew, and what it cost".to_owned(),
-        header: columns("policy | info age s | oldest s | best % | regret s | p95 s | max s"),
+    table(
+        "Decisions: what brokers knew, and what it cost",
+        head("policy | info age s | oldest s | best % | regret s | p95 s | max s"),
         rows,
-        note: Some(
-            "Info age: how old the information about the chosen candidate was. Regret: how much later a job would \
-             start where it was sent than at the best candidate, by the true state at that instant."
-                .to_owned(),
-        ),
-    })
+        "Info age: how old the information about the chosen candidate was. Regret: how much later a \
+         job would start where it was sent than at the best candidate, by the true state at that instant.",
+    )
 }
 
 fn clusters_table(document: &Comparison) -> Option<Table> {
@@ -358,12 +351,7 @@ fn clusters_table(document: &Comparison) -> Option<Table> {
         std::iter::once(policy.shown()).chain(shares).collect()
     });
     let header = std::iter::once("policy".to_owned()).chain(names.iter().map(|n| (*n).clone()));
-    Some(Table {
-        title: "Utilization by cluster, %".to_owned(),
-        header: header.collect(),
-        rows: rows.collect(),
-        note: None,
-    })
+    table("Utilization by cluster, %", header.collect(), rows, "")
 }
 
 fn forwarding_table(document: &Comparison) -> Option<Table> {
@@ -399,16 +387,11 @@ fn forwarding_table(document: &Comparison) -> Option<Table> {
     }
     let mut header = cells(["policy", "origin"]);
     header.extend(domains.iter().map(|to| format!("ran in {to}")));
-    Some(Table {
-        title: "Forwarding matrix: jobs by origin and executing domain, all replications"
-            .to_owned(),
-        header,
-        rows,
-        note: None,
-    })
+    let title = "Forwarding matrix: jobs by origin and executing domain, all replications";
+    table(title, header, rows, "")
 }
 
-fn breakdown_table(document: &Comparison, breakdown: &Breakdown) -> Table {
+fn breakdown_table(document: &Comparison, breakdown: &Breakdown) -> Option<Table> {
     let mut rows = Vec::new();
     for group in &breakdown.groups {
         for (cell, policy) in group.cells.iter().zip(&document.policies) {
@@ -425,9 +408,7 @@ fn breakdown_table(document: &Comparison, breakdown: &Breakdown) -> Table {
                 cell.jobs.to_string(),
                 maybe(cell.estimate.value),
                 paired.map_or(String::new(), |paired| signed(paired.difference)),
-                interval.map_or(String::new(), |interval| {
-                    format!("{} .. {}", signed(interval.low), signed(interval.high))
-                }),
+                interval.map_or(String::new(), between),
             ]));
         }
     }
@@ -442,19 +423,15 @@ fn breakdown_table(document: &Comparison, breakdown: &Breakdown) -> Table {
         false => "Each policy has run other jobs there, so no differences are shown.".to_owned(),
         true => format!("{of}* without correction for the number of comparisons."),
     };
-    let mut header = columns(&format!(
+    let mut header = head(&format!(
         "{by} | policy | jobs | mean | difference | 95 % interval*"
     ));
     if !breakdown.same_jobs {
         header.truncate(4);
         rows.iter_mut().for_each(|row| row.truncate(4));
     }
-    Table {
-        title: format!("Mean {} by {by}", breakdown.metric),
-        header,
-        rows,
-        note: Some(note),
-    }
+    let title = format!("Mean {} by {by}", breakdown.metric);
+    table(title, header, rows, &note)
 }
 
 fn starvation_table(document: &Comparison) -> Option<Table> {
@@ -470,13 +447,10 @@ fn starvation_table(document: &Comparison) -> Option<Table> {
             rows.push(row);
         }
     }
-    (!rows.is_empty()).then(|| Table {
-        title: "Starvation: the three jobs that waited longest relative to their run time"
-            .to_owned(),
-        header: columns("policy | in | job | procs | run s | wait s | wait/run | overtaken by"),
+    table(
+        "Starvation: the three jobs that waited longest relative to their run time",
+        head("policy | in | job | procs | run s | wait s | wait/run | overtaken by"),
         rows,
-        note: Some(
-            "Overtaken by: jobs that the cluster queued later and started earlier.".to_owned(),
-        ),
-    })
+        "Overtaken by: jobs that the cluster queued later and started earlier.",
+    )
 }

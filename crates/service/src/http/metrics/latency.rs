@@ -90,10 +90,8 @@ impl Histogram {
     /// The sum in seconds, and the classes with their bounds in seconds.
     fn read(&self) -> (f64, Vec<(f64, u64)>) {
         let bounds = BOUNDS_US.iter().map(|bound| *bound as f64 / 1e6);
-        let counts = self
-            .classes
-            .iter()
-            .map(|count| count.load(Ordering::Relaxed));
+        let counts = self.classes.iter();
+        let counts = counts.map(|count| count.load(Ordering::Relaxed));
         let sum = self.total_ns.load(Ordering::Relaxed) as f64 / 1e9;
         (sum, bounds.chain([f64::INFINITY]).zip(counts).collect())
     }

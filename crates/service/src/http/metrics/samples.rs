@@ -78,23 +78,16 @@ impl Samples {
 impl Collector for Samples {
     fn encode(&self, mut encoder: DescriptorEncoder) -> Result<(), fmt::Error> {
         for metric in ALL {
-            let mut samples = self
-                .0
-                .iter()
-                .filter(|sample| std::ptr::eq(sample.metric, metric))
-                .peekable();
+            let is_its = |sample: &&Sample| std::ptr::eq(sample.metric, metric);
+            let mut samples = self.0.iter().filter(is_its).peekable();
             if samples.peek().is_none() {
                 continue;
             }
             let name = format!("{PREFIX}_{}", metric.stem);
             let unit = metric.unit.map(unit);
             let kind = metric_type(metric.kind);
-            let mut family = encoder.encode_descriptor(
-                &name,
-                &format!("{}.", metric.help),
-                unit.as_ref(),
-                kind,
-            )?;
+            let help = format!("{}.", metric.help);
+            let mut family = encoder.encode_descriptor(&name, &help, unit.as_ref(), kind)?;
             for sample in samples {
                 sample.encode(&mut family)?;
             }

@@ -9,6 +9,7 @@ use gridrig_core::ids::{ClusterId, DomainId, JobId};
 use gridrig_core::job::JobSpec;
 use gridrig_core::message::Target;
 use gridrig_core::time::SimTime;
+use std::cmp::Reverse;
 
 impl Visit {
     /// The neighbour's request that it is.
@@ -220,11 +221,7 @@ impl RefBroker<'_> {
             }
             match (self.neighbour(visit), visit.from) {
                 (Some(to), _) => {
-                    let way = RefWay {
-                        hop: visit.hop + 1,
-                        origin: visit.origin,
-                        settled: visit.settled,
-                    };
+                    let way = visit.onward();
                     self.visits[index].sent_to = Some(Target::Peer(to));
                     decisions.push(Decision::Ask(job, to, way));
                 }
@@ -250,11 +247,8 @@ impl RefBroker<'_> {
         self.settings.blocking == Blocking::Head && (!delegates || self.could_run_here(index))
     }
 
-    fn could_run_here(&self, index: usize) -> bool {
-        let visit = &self.visits[index];
-        let own = &self.grid.domains[self.domain.index()].clusters;
-        let mut able = own.iter().map(|id| Target::Cluster(*id));
-        able.any(|to| self.could_ever_run(visit, to) && !visit.refused_by.contains(&to))
+    pub(super) fn could_run_here(&self, index: usize) -> bool {
+        !self.able_views(&self.visits[index]).is_empty()
     }
 
     /// A job goes to the processors that were delegated for it, if it gets there before
@@ -281,11 +275,8 @@ impl RefBroker<'_> {
         &mut self,
         now: SimTime,
     ) -> Option<(DomainId, Asked, Vec<Decision>)> {
-        let due = self
-            .visits
-            .iter()
-            .filter(|visit| visit.lent_until.is_some());
-        let due = due.filter(|visit| visit.lent_until <= Some(now));
+        let is_due = |visit: &&Visit| visit.lent_until.is_some_and(|until| until <= now);
+        let due = self.visits.iter().filter(is_due);
         let first = due.min_by_key(|visit| (visit.lent_until, visit.spec.id))?;
         let (to, asked) = (first.from?, first.asked_here());
         Some((to, asked, self.told(now, to, Deal::Release(asked))))
@@ -300,11 +291,11 @@ impl RefBroker<'_> {
     /// Processors that are wanted here, and those that are here: own ones that are not lent,
     /// and borrowed ones.
     fn load(&self) -> (i128, i128) {
-        let own = &self.grid.domains[self.domain.index()].clusters;
-        let (mut wanted, mut there) = (0, 0);
-        for id in own {
-            there += i128::from(self.grid.clusters[id.index()].config.resources.processors());
-        }
+        let processors = self.own_clusters().iter().map(|id| {
+            let config = &self.grid.clusters[id.index()].config;
+            i128::from(config.resources.processors())
+        });
+        let (mut wanted, mut there) = (0, processors.sum::<i128>());
         for visit in &self.visits {
             let size = i128::from(visit.spec.processors());
             let is_job = visit.from.is_none();
@@ -327,31 +318,21 @@ impl RefBroker<'_> {
     /// Whom to ask: those below, then those beside, then the one above.
     fn neighbour(&self, visit: &Visit) -> Option<DomainId> {
         let own = &self.grid.domains[self.domain.index()].topology;
-        let mut below = Vec::new();
-        for (id, other) in (0u16..).map(DomainId).zip(&self.grid.domains) {
-            if other.topology.parent == Some(self.domain) {
-                below.push(id);
-            }
-        }
+        let all = (0u16..).map(DomainId).zip(&self.grid.domains);
+        let below = all.filter(|(_, other)| other.topology.parent == Some(self.domain));
+        let below: Vec<DomainId> = below.map(|(id, _)| id).collect();
         let above = own.parent.into_iter().collect();
         for group in [below, own.siblings.clone(), above] {
-            let mut best: Option<(i128, DomainId)> = None;
-            for view in &self.views {
-                let Target::Peer(peer) = view.target else {
-                    continue;
-                };
-                let may = group.contains(&peer)
-                    && visit.from != Some(peer)
-                    && visit.origin != peer
-                    && !visit.rejected_by.contains(&peer)
-                    && self.could_ever_run(visit, view.target);
-                let free = view.free(false);
-                let better =
-                    |(most, first): (i128, DomainId)| free > most || (free == most && peer < first);
-                if may && best.is_none_or(better) {
-                    best = Some((free, peer));
-                }
-            }
+            let peers = self.views.iter();
+            let peers = peers.filter_map(|view| Some((view, view.target.peer()?)));
+            let able = peers.filter(|(view, peer)| {
+                group.contains(peer)
+                    && visit.from != Some(*peer)
+                    && visit.way.origin != *peer
+                    && !visit.rejected_by.contains(peer)
+                    && self.could_ever_run(visit, view.target)
+            });
+            let best = able.min_by_key(|(view, peer)| (Reverse(view.free(false)), *peer));
             if let Some((_, peer)) = best {
                 return Some(peer);
             }

@@ -2,7 +2,7 @@
 
 use super::{RefBroker, RefView, Visit};
 use gridrig_core::grid::BrokerSettings;
-use gridrig_core::ids::{ClusterId, DomainId};
+use gridrig_core::ids::DomainId;
 use gridrig_core::job::{Preferences, Requirements};
 use gridrig_core::message::Target;
 use gridrig_core::policy::Tie;
@@ -171,14 +171,20 @@ impl RefBroker<'_> {
         (0..self.views.len()).filter(own).collect()
     }
 
+    /// The own clusters that could ever run a job and have not refused it.
+    pub(super) fn able_views(&self, visit: &Visit) -> Vec<usize> {
+        let mut own = self.own_views();
+        own.retain(|view| {
+            let target = self.views[*view].target;
+            self.could_ever_run(visit, target) && !visit.refused_by.contains(&target)
+        });
+        own
+    }
+
     fn peer_views(&self) -> Vec<(usize, DomainId)> {
-        let mut peers = Vec::new();
-        for (index, view) in self.views.iter().enumerate() {
-            if let Target::Peer(peer) = view.target {
-                peers.push((index, peer));
-            }
-        }
-        peers
+        let views = self.views.iter().enumerate();
+        let peers = views.filter_map(|(index, view)| Some((index, view.target.peer()?)));
+        peers.collect()
     }
 
     fn own_seen(&self, view: usize) -> Seen<'_> {
@@ -189,11 +195,7 @@ impl RefBroker<'_> {
     /// The own clusters where the job could start now, with the processors for it.
     fn room_for(&self, visit: &Visit) -> Vec<(usize, u128)> {
         let mut room = Vec::new();
-        for view in self.own_views() {
-            let target = self.views[view].target;
-            if visit.refused_by.contains(&target) || !self.could_ever_run(visit, target) {
-                continue;
-            }
+        for view in self.able_views(visit) {
             let startable = self.own_seen(view).startable(visit);
             if startable >= u128::from(visit.spec.processors()) {
                 room.push((view, startable));
@@ -216,10 +218,10 @@ impl RefBroker<'_> {
         // The own domain stands for its best cluster.
         let mut best: Option<(usize, bool, u128)> = None;
         let mut own = Vec::new();
+        let able = self.able_views(visit);
         for view in self.own_views() {
             let seen = self.own_seen(view);
-            let target = self.views[view].target;
-            if self.could_ever_run(visit, target) && !visit.refused_by.contains(&target) {
+            if able.contains(&view) {
                 let speed = seen.speed(visit);
                 let starts = seen.unclaimed(visit) >= u128::from(visit.spec.processors());
                 let merit = match starts {
@@ -239,21 +241,18 @@ impl RefBroker<'_> {
         for (view, peer) in self.peer_views() {
             let target = self.views[view].target;
             let refused = visit.refused_by.contains(&target) || self.is_closed(target);
-            if refused || visit.settled || visit.hop >= self.hops() {
+            if refused || visit.way.settled || visit.way.hop >= self.hops() {
                 continue;
             }
             let seen = self.seen(&self.views[view]);
-            let left = self.hops() - visit.hop - 1;
+            let left = self.hops() - visit.way.hop - 1;
             let suits = match rank.aggregated {
                 false => self.could_ever_run(visit, target),
                 true => {
-                    let fits = |id: &ClusterId| {
-                        let resources = &self.grid.clusters[id.index()].config.resources;
-                        resources.could_run(&visit.spec.components)
-                    };
                     let mut all = visit.spec.components.iter();
+                    let within = || self.clusters_within(peer, left);
                     all.all(|one| !matching(&one.requirements, one.processors, &seen).is_empty())
-                        || (left > 0 && self.clusters_within(peer, left).iter().any(fits))
+                        || (left > 0 && self.could_hold(&visit.spec, &within()))
                 }
             };
             if suits {
@@ -296,10 +295,11 @@ impl RefBroker<'_> {
                 }
             }
         }
-        let factor = if domain == visit.origin {
-            rank.alpha.0
+        let (own, other) = rank.alpha;
+        let factor = if domain == visit.way.origin {
+            own
         } else {
-            rank.alpha.1
+            other
         };
         (free * factor, share * factor)
     }
@@ -308,24 +308,20 @@ impl RefBroker<'_> {
     pub(super) fn wander(&mut self, index: usize) -> Chosen {
         let visit = &self.visits[index];
         let room = self.room_for(visit);
-        let mut waits: Vec<(usize, u128)> = Vec::new();
-        for view in self.own_views() {
-            let seen = self.own_seen(view);
-            let target = self.views[view].target;
-            if visit.refused_by.contains(&target) || !self.could_ever_run(visit, target) {
-                continue;
-            }
-            waits.push((view, seen.queued));
-        }
-        if !visit.settled && !room.is_empty() {
+        let waits = self.able_views(visit).into_iter();
+        let mut waits: Vec<(usize, u128)> = waits
+            .map(|view| (view, self.own_seen(view).queued))
+            .collect();
+        if !visit.way.settled && !room.is_empty() {
             return self.take(room, self.settings.tie);
         }
         let mut others = Vec::new();
-        if !visit.settled {
+        if !visit.way.settled {
             for (view, peer) in self.peer_views() {
                 let target = self.views[view].target;
                 let been = self.written.contains("revisit=false")
-                    && (visit.from == Some(peer) || (visit.from.is_some() && visit.origin == peer));
+                    && (visit.from == Some(peer)
+                        || (visit.from.is_some() && visit.way.origin == peer));
                 if !been
                     && !self.is_closed(target)
                     && !visit.refused_by.contains(&target)
@@ -343,22 +339,18 @@ impl RefBroker<'_> {
             self.forwards += 1;
             return Chosen::View(others[turn].0);
         }
-        if visit.from.is_some() && !visit.settled {
+        if visit.from.is_some() && !visit.way.settled {
             return Chosen::Back;
         }
-        if waits.is_empty() && visit.settled && visit.from.is_none() && self.hops() > 0 {
+        if waits.is_empty() && visit.way.settled && visit.from.is_none() && self.hops() > 0 {
             for (view, peer) in self.peer_views() {
                 let seen = self.seen(&self.views[view]);
-                let left = self.hops().saturating_sub(visit.hop + 1);
-                let fits = |id: &ClusterId| {
-                    let resources = &self.grid.clusters[id.index()].config.resources;
-                    resources.could_run(&visit.spec.components)
-                };
-                let lost = !self.clusters_within(peer, left).iter().any(fits);
+                let left = self.hops().saturating_sub(visit.way.hop + 1);
+                let lost = !self.could_hold(&visit.spec, &self.clusters_within(peer, left));
                 let able = seen.iter().filter(|cluster| cluster.can_run(visit));
                 let shortest = able.map(|cluster| cluster.queued).min();
-                let refused = visit.refused_by.contains(&self.views[view].target);
                 let target = self.views[view].target;
+                let refused = visit.refused_by.contains(&target);
                 let closed = self.is_closed(target) || lost;
                 if let (Some(queued), false) = (shortest, refused || closed) {
                     waits.push((view, queued));
@@ -376,25 +368,16 @@ impl RefBroker<'_> {
     /// A job that has wandered enough is where it entered: it rests and is decided
     /// again, or it is to stay.
     pub(super) fn comes_to_rest(&mut self, now: SimTime, index: usize) {
-        let could_run_here = self.own_views().into_iter().any(|view| {
-            let (visit, target) = (&self.visits[index], self.views[view].target);
-            !visit.refused_by.contains(&target) && self.could_ever_run(visit, target)
-        });
-        let rest = self.rest();
+        let could_run_here = self.could_run_here(index);
+        let given = self.parameter("reschedule_interval");
+        let given = given.and_then(|text| SimDuration::parse(text).ok());
+        let rest = given.unwrap_or(self.settings.exchange);
         let visit = &mut self.visits[index];
         if could_run_here && !self.written.contains("ttl_end=settle") {
-            visit.rests_until = Some(SimTime::from_nanos(now.as_nanos() + rest.as_nanos()));
+            visit.rests_until = Some(now + rest);
         } else {
-            visit.settled = true;
+            visit.way.settled = true;
         }
-    }
-
-    /// How long a job rests that is decided again.
-    fn rest(&self) -> SimDuration {
-        let given = self.written.split_once("reschedule_interval=");
-        let given = given.map(|(_, rest)| rest.split([',', ')']).next().unwrap_or_default());
-        let given = given.and_then(|text| SimDuration::parse(text).ok());
-        given.unwrap_or(self.settings.exchange)
     }
 
     fn take(&mut self, from: Vec<(usize, u128)>, rule: Tie) -> Chosen {
@@ -447,13 +430,8 @@ fn matching(wanted: &Requirements, size: u32, clusters: &[Seen<'_>]) -> Vec<Toge
             right && same.map(Resource::memory_kib).max() >= Some(wanted.memory_kib)
         });
         let share = |cluster: &Seen<'_>| -> u128 {
-            cluster
-                .resources
-                .groups()
-                .iter()
-                .filter(of)
-                .map(processors)
-                .sum()
+            let own = cluster.resources.groups().iter().filter(of);
+            own.map(processors).sum()
         };
         // Without an architecture a job may have all of a mixed cluster.
         let widest = clusters.iter().map(|cluster| match asked {

@@ -1,7 +1,7 @@
 //! The reference of flocking: what users have used is found by going through the history of
 //! what they held, half-life by half-life, and job managers by going through all visits.
 
-use super::{Chosen, Decision, RefBroker, RefWay, Visit};
+use super::{Chosen, Decision, RefBroker, Visit};
 use gridrig_core::agent::Deal;
 use gridrig_core::ids::{DomainId, JobId};
 use gridrig_core::message::Target;
@@ -31,7 +31,7 @@ pub(super) struct Flock {
 }
 
 fn user(visit: &Visit) -> User {
-    (visit.origin, visit.spec.account)
+    (visit.way.origin, visit.spec.account)
 }
 
 impl RefBroker<'_> {
@@ -142,14 +142,9 @@ impl RefBroker<'_> {
     /// Job managers go on to the next domain, or ask where they are.
     pub(in crate::reference) fn look_after_jobs(&mut self) -> Vec<Decision> {
         let mut decisions = Vec::new();
-        let mut accounts: Vec<Option<NonZeroU32>> = Vec::new();
         let is_waiting = |visit: &&Visit| visit.from.is_none() && visit.sent_to.is_none();
-        accounts.extend(
-            self.visits
-                .iter()
-                .filter(is_waiting)
-                .map(|visit| visit.spec.account),
-        );
+        let waiting = self.visits.iter().filter(is_waiting);
+        let mut accounts: Vec<_> = waiting.map(|visit| visit.spec.account).collect();
         accounts.sort_unstable();
         accounts.dedup();
         for account in accounts {
@@ -183,11 +178,7 @@ impl RefBroker<'_> {
 
     /// Whether a pool could ever serve a job.
     pub(super) fn pool_could_run(&self, visit: &Visit, pool: DomainId) -> bool {
-        let mut own = self.grid.domains[pool.index()].clusters.iter();
-        own.any(|id| {
-            let resources = &self.grid.clusters[id.index()].config.resources;
-            resources.could_run(&visit.spec.components)
-        })
+        self.could_hold(&visit.spec, &self.grid.domains[pool.index()].clusters)
     }
 
     fn ask_all(&mut self, account: Option<NonZeroU32>, pool: DomainId) -> Vec<Decision> {
@@ -196,12 +187,7 @@ impl RefBroker<'_> {
             let visit = &self.visits[index];
             let waits = visit.from.is_none() && visit.sent_to.is_none();
             if waits && visit.spec.account == account && self.pool_could_run(visit, pool) {
-                let way = RefWay {
-                    hop: visit.hop + 1,
-                    origin: visit.origin,
-                    settled: visit.settled,
-                };
-                decisions.push(Decision::Ask(visit.spec.id, pool, way));
+                decisions.push(Decision::Ask(visit.spec.id, pool, visit.onward()));
                 self.visits[index].sent_to = Some(Target::Peer(pool));
             }
         }
@@ -213,10 +199,7 @@ impl RefBroker<'_> {
         let all = self.grid.domains.len() as u16;
         for step in 1..=all {
             let pool = DomainId((at.0 + step) % all);
-            let is_linked = self
-                .views
-                .iter()
-                .any(|view| view.target == Target::Peer(pool));
+            let is_linked = self.targets().contains(&Target::Peer(pool));
             let serves = self.visits.iter().any(|visit| {
                 let waits = visit.from.is_none() && visit.sent_to.is_none();
                 waits && visit.spec.account == account && self.pool_could_run(visit, pool)

@@ -4,6 +4,7 @@
 use super::RefBroker;
 use super::domains::{Chosen, Rank};
 use gridrig_core::broker::{MatchmakingKind, OwnDispatch};
+use gridrig_core::ids::ClusterId;
 use gridrig_core::message::Target;
 use gridrig_core::policy::Tie;
 use rand::RngExt as _;
@@ -48,12 +49,8 @@ impl RefBroker<'_> {
             let job = &self.visits[index].spec;
             tied.retain(|position| {
                 let view = &self.views[*position];
-                let mut nobody_there_could_run_it = true;
-                for (id, _) in &view.loads {
-                    let resources = &self.grid.clusters[id.index()].config.resources;
-                    nobody_there_could_run_it &= !resources.could_run(&job.components);
-                }
-                nobody_there_could_run_it || view.free(true) >= i128::from(job.processors())
+                let there: Vec<ClusterId> = view.loads.iter().map(|(id, _)| *id).collect();
+                !self.could_hold(job, &there) || view.free(true) >= i128::from(job.processors())
             });
             if tied.is_empty() {
                 return Chosen::NoRoom;

@@ -42,13 +42,10 @@ impl RefBroker<'_> {
     /// Processors of an own cluster that nothing holds.
     pub(super) fn room(&self, cluster: ClusterId) -> i128 {
         let config = &self.grid.clusters[cluster.index()].config;
-        let mut room = i128::from(config.resources.processors());
-        for visit in &self.visits {
-            if visit.sent_to == Some(Target::Cluster(cluster)) {
-                room -= i128::from(visit.spec.processors());
-            }
-        }
-        room
+        let to = Some(Target::Cluster(cluster));
+        let held = self.visits.iter().filter(|visit| visit.sent_to == to);
+        let held = held.map(|visit| i128::from(visit.spec.processors()));
+        i128::from(config.resources.processors()) - held.sum::<i128>()
     }
 
     /// Whether a candidate may have a job that it could run: now, later, or never.
@@ -77,12 +74,10 @@ impl RefBroker<'_> {
             }
             MatchmakingKind::Push | MatchmakingKind::Pull => self.central(),
         };
-        if let (true, Target::Peer(peer)) = (self.is_central(), view.target) {
-            let own = self.grid.domains[peer.index()].clusters.iter();
-            let mut own = own.map(|id| &self.grid.clusters[id.index()].config.resources);
-            if !own.any(|resources| resources.could_run(&visit.spec.components)) {
-                return None;
-            }
+        if let (true, Target::Peer(peer)) = (self.is_central(), view.target)
+            && !self.pool_could_run(visit, peer)
+        {
+            return None;
         }
         match (self.is_central(), self.settings.matchmaking(), view.target) {
             (true, MatchmakingKind::Push, _) => Some(view.free(true) >= wanted),

@@ -61,15 +61,10 @@ pub(in crate::reference) fn told(grid: &Grid, from: DomainId, to: DomainId) -> V
 impl RefBroker<'_> {
     /// Loads of one candidate's clusters, all of one instant.
     pub fn inform(&mut self, target: Target, loads: &[(ClusterId, RefLoad)]) {
-        for view in &mut self.views {
-            if view.target != target {
-                continue;
-            }
+        for view in self.views.iter_mut().filter(|it| it.target == target) {
             for (id, load) in loads {
-                for known in &mut view.loads {
-                    if known.0 == *id {
-                        known.1 = load.clone();
-                    }
+                for known in view.loads.iter_mut().filter(|known| known.0 == *id) {
+                    known.1 = load.clone();
                 }
                 view.sent.retain(|(arrives, _)| *arrives > load.at);
             }
@@ -78,10 +73,9 @@ impl RefBroker<'_> {
 
     /// What waits in a peer's broker (the truth).
     pub fn inform_waiting(&mut self, peer: DomainId, waiting: Vec<JobSpec>) {
-        for view in &mut self.views {
-            if view.target == Target::Peer(peer) {
-                view.waiting.clone_from(&waiting);
-            }
+        let to = Target::Peer(peer);
+        for view in self.views.iter_mut().filter(|it| it.target == to) {
+            view.waiting.clone_from(&waiting);
         }
     }
 
@@ -90,16 +84,13 @@ impl RefBroker<'_> {
         let mut all = Vec::new();
         let own = self.grid.domains[self.domain.index()].clusters.len();
         for cluster in told(self.grid, self.domain, to).into_iter().skip(own) {
-            let mut best: Option<RefLoad> = None;
-            for view in &self.views {
-                let found = view.loads.iter().find(|(id, _)| *id == cluster);
-                if let (Some((_, load)), true) = (found, view.target != Target::Peer(to))
-                    && best.as_ref().is_none_or(|best| load.at > best.at)
-                {
-                    best = Some(load.clone());
-                }
-            }
-            all.extend(best.map(|load| (cluster, load)));
+            let others = self.views.iter().filter(|it| it.target != Target::Peer(to));
+            let known = others.flat_map(|view| &view.loads);
+            let known = known.filter(|(id, _)| *id == cluster);
+            // Of several of one instant the first.
+            let best =
+                known.reduce(|best, other| if other.1.at > best.1.at { other } else { best });
+            all.extend(best.cloned());
         }
         all
     }

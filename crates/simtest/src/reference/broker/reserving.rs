@@ -4,7 +4,7 @@
 use super::domains::Chosen;
 use super::together::{Part, Placed};
 use super::{Decision, RefBroker};
-use crate::reference::best::{Found, Held};
+use crate::reference::best::{Found, Held, Question};
 use crate::reference::matching::{Searching, Sought, Wanted};
 use gridrig_core::agent::{Asked, ClaimAnswer, ClaimStep};
 use gridrig_core::ids::{ClusterId, JobId};
@@ -142,10 +142,8 @@ impl RefBroker<'_> {
 
     /// How much longer than usual a search may take.
     pub(super) fn further_ahead(&self, index: usize) -> SimDuration {
-        self.ahead(
-            index,
-            self.settings.co_allocation.claim_timeout.as_nanos() * 4,
-        )
+        let timeout = self.settings.co_allocation.claim_timeout;
+        self.ahead(index, timeout.as_nanos() * 4)
     }
 
     /// When a job may start that needs so long before, the messages come beside.
@@ -193,57 +191,56 @@ impl RefBroker<'_> {
         };
         let arrives = now + self.settings.lrms_latency;
         let mut decisions = self.say_release(index, let_go);
-        let job = self.visits[index].spec.id;
-        let question = match said {
-            Ok(Found::Reserved) => {
-                decisions.extend(self.confirm(now, index, &held));
-                return decisions;
-            }
+        decisions.extend(match said {
+            Ok(Found::Reserved) => self.confirm(now, index, &held),
             Ok(Found::Elsewhere(view, starts)) => {
                 self.visits[index].together.placed = None;
-                decisions.push(self.send(now, index, view, starts));
-                return decisions;
+                vec![self.send(now, index, view, starts)]
             }
-            Ok(Found::Nothing) => {
-                decisions.push(self.turn_away(index, &Chosen::TooLate));
-                return decisions;
-            }
+            Ok(Found::Nothing) => vec![self.turn_away(index, &Chosen::TooLate)],
             // What is kept is better than all that could be asked for in time.
             Err((.., window)) if window.1 <= arrives && self.keeps_one() && !held.is_empty() => {
                 if let Some(search) = self.search_mut(index) {
                     search.names.push(SimTime::ZERO);
                     search.answers.push(ClaimAnswer::NotBefore(window.1));
                 }
-                decisions.extend(self.go_on(now, index));
-                return decisions;
+                self.go_on(now, index)
             }
             // It would be over before anybody heard of it.
-            Err((.., window)) if window.1 <= arrives => {
-                decisions.extend(self.put_back(index));
-                return decisions;
-            }
-            Err(question) => question,
-        };
-        let at = self.name(arrives);
-        let asked = Asked { job, at };
-        let (position, components, window) = question;
-        let cluster = self.own_clusters()[position];
-        let Some(placed) = &mut self.visits[index].together.placed else {
-            return decisions;
-        };
-        placed.asked = asked;
-        if let Some(search) = &mut placed.search {
-            search.names.push(at);
-            let reserve = ClaimStep::Reserve {
-                job: (),
-                share: search.share(components),
-                length: search.lengths[position],
-                timeout: search.timeout,
-                window,
-            };
-            decisions.push(Decision::Claim(asked, cluster, reserve));
-        }
+            Err((.., window)) if window.1 <= arrives => self.put_back(index),
+            Err(question) => self
+                .ask_next(index, arrives, question)
+                .into_iter()
+                .collect(),
+        });
         decisions
+    }
+
+    /// The next cluster is asked.
+    fn ask_next(
+        &mut self,
+        index: usize,
+        arrives: SimTime,
+        (position, components, window): Question,
+    ) -> Option<Decision> {
+        let at = self.name(arrives);
+        let cluster = self.own_clusters()[position];
+        let visit = &mut self.visits[index];
+        let placed = visit.together.placed.as_mut()?;
+        placed.asked = Asked {
+            job: visit.spec.id,
+            at,
+        };
+        let search = placed.search.as_mut()?;
+        search.names.push(at);
+        let reserve = ClaimStep::Reserve {
+            job: (),
+            share: search.share(components),
+            length: search.lengths[position],
+            timeout: search.timeout,
+            window,
+        };
+        Some(Decision::Claim(placed.asked, cluster, reserve))
     }
 
     fn say_release(

@@ -359,10 +359,7 @@ impl RefBroker<'_> {
         let ahead = self.ahead(index, most);
         let soonest = now + self.settings.lrms_latency + before.max(ahead);
         let at = reserved.unwrap_or(soonest);
-        let speeds = placed
-            .answers
-            .iter()
-            .filter_map(|(_, answer)| answer.held());
+        let speeds = placed.answers.iter().filter_map(|it| it.1.held());
         let slowest = speeds.min().unwrap_or(Decimal::ONE);
         let length = SimDuration::from_nanos(slowest.divide(length.as_nanos()));
         placed.run = Some((at, at + length));

@@ -24,62 +24,44 @@ pub struct RefView {
 
 /// `over / under`, `under` above 0.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Ratio {
-    over: i128,
-    under: i128,
-}
+pub(super) struct Ratio(i128, i128);
 
 impl Ratio {
     fn whole(value: i128) -> Self {
-        Ratio {
-            over: value,
-            under: 1,
-        }
+        Ratio(value, 1)
     }
 
     fn of(mean: RefMean) -> Self {
-        Ratio {
-            over: mean.sum.cast_signed(),
-            under: mean.weight.cast_signed(),
-        }
+        Ratio(mean.sum.cast_signed(), mean.weight.cast_signed())
     }
 
-    fn plus(self, other: Ratio) -> Self {
-        if self.under == other.under {
-            return Ratio {
-                over: self.over + other.over,
-                under: self.under,
-            };
+    fn plus(self, Ratio(other_over, other_under): Ratio) -> Self {
+        let Ratio(over, under) = self;
+        if under == other_under {
+            return Ratio(over + other_over, under);
         }
         // As small as it gets.
-        let (mut a, mut b) = (self.under, other.under);
+        let (mut a, mut b) = (under, other_under);
         while b > 0 {
             (a, b) = (b, a % b);
         }
-        Ratio {
-            over: self.over * (other.under / a) + other.over * (self.under / a),
-            under: self.under / a * other.under,
-        }
+        let over = over * (other_under / a) + other_over * (under / a);
+        Ratio(over, under / a * other_under)
     }
 
     fn divided_by(self, divisor: i128) -> Self {
-        Ratio {
-            over: self.over,
-            under: self.under * divisor,
-        }
+        Ratio(self.0, self.1 * divisor)
     }
 
     pub(super) fn compare(self, other: Ratio) -> Ordering {
-        (self.over * other.under).cmp(&(other.over * self.under))
+        (self.0 * other.1).cmp(&(other.0 * self.1))
     }
 }
 
 impl RefView {
     pub(super) fn processors(&self) -> i128 {
-        let processors = self.loads.iter();
-        processors
-            .map(|(_, load)| i128::from(load.processors))
-            .sum()
+        let loads = self.loads.iter();
+        loads.map(|(_, load)| i128::from(load.processors)).sum()
     }
 
     fn processors_sent(&self) -> i128 {
@@ -95,10 +77,7 @@ impl RefView {
         if !debited {
             return known;
         }
-        known.plus(Ratio {
-            over: self.sent.len() as i128 * known.under,
-            under: known.under,
-        })
+        Ratio(known.0 + self.sent.len() as i128 * known.1, known.1)
     }
 
     /// Busy sum over processor sum; what was sent is busy.
@@ -111,7 +90,7 @@ impl RefView {
         let means = means.map(|(_, load)| Ratio::of(load.busy_means[window as usize]));
         let mut busy = means.reduce(Ratio::plus).unwrap_or(Ratio::whole(0));
         if debited {
-            busy.over += self.processors_sent() * busy.under;
+            busy.0 += self.processors_sent() * busy.1;
         }
         busy.divided_by(self.processors().max(1))
     }

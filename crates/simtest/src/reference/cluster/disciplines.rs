@@ -14,12 +14,11 @@ impl RefCluster {
         look_at: usize,
         started: &mut Vec<RefStart>,
     ) {
-        loop {
-            let mut candidates = self.queue.iter().take(look_at).enumerate();
-            let found = candidates.find_map(|(index, job)| Some((index, self.place(job)?)));
-            let Some((index, placement)) = found else {
-                return;
-            };
+        let next = |it: &Self| {
+            let mut candidates = it.queue.iter().take(look_at).enumerate();
+            candidates.find_map(|(index, job)| Some((index, it.place(job)?)))
+        };
+        while let Some((index, placement)) = next(self) {
             started.push(self.start(now, index, placement));
         }
     }
@@ -38,14 +37,12 @@ impl RefCluster {
 
     /// The shortest is the next, of several the one that came first.
     pub(super) fn shortest_first(&mut self, now: SimTime, started: &mut Vec<RefStart>) {
-        loop {
-            let waiting = self.queue.iter().enumerate();
-            let Some((index, job)) = waiting.min_by_key(|(_, job)| estimate(job)) else {
-                return;
-            };
-            let Some(placement) = self.fits_now(self.running_holds(now), job, now) else {
-                return;
-            };
+        let next = |it: &Self| {
+            let waiting = it.queue.iter().enumerate();
+            let (index, job) = waiting.min_by_key(|(_, job)| estimate(job))?;
+            Some((index, it.fits_now(it.running_holds(now), job, now)?))
+        };
+        while let Some((index, placement)) = next(self) {
             started.push(self.start(now, index, placement));
         }
     }

@@ -77,12 +77,9 @@ impl RefCluster {
             let mut nodes = failed.iter();
             nodes.any(|node| (node.resource, node.node) == (share.resource, share.node))
         };
-        let mut hit: Vec<JobId> = Vec::new();
-        for running in &self.running {
-            if running.placement.iter().flatten().any(is_hit) {
-                hit.push(running.spec.id);
-            }
-        }
+        let hit = self.running.iter();
+        let hit = hit.filter(|it| it.placement.iter().flatten().any(is_hit));
+        let mut hit: Vec<JobId> = hit.map(|it| it.spec.id).collect();
         hit.sort_unstable();
         let mut lost = Vec::new();
         for job in hit {

@@ -103,12 +103,11 @@ impl RefCluster {
 
     fn free_generic(&self) -> Counts {
         let mut free = Counts::default();
-        for name in self.nodes.iter().flat_map(|node| node.generic_left.keys()) {
-            free.insert(name.clone(), 0);
-        }
-        let up = self.nodes.iter().filter(|node| node.down == 0);
-        for (name, count) in up.flat_map(|node| &node.generic_left) {
-            *free.entry(name.clone()).or_default() += count;
+        for node in &self.nodes {
+            for (name, count) in &node.generic_left {
+                let is_up = u64::from(node.down == 0);
+                *free.entry(name.clone()).or_default() += is_up * count;
+            }
         }
         free
     }

@@ -182,44 +182,34 @@ impl RefCluster {
 fn place_one_on(nodes: &[Node], one: &Component, shares: &[u32]) -> Option<Vec<Share>> {
     let mut placement = Vec::new();
     for (node, &processors) in nodes.iter().zip(shares) {
+        if processors == 0 {
+            continue;
+        }
         let memory = u64::from(processors) * one.requirements.memory_kib;
         let has_memory = node.memory_left_kib.is_none_or(|left| memory <= left);
-        if processors > 0 && node.down > 0 {
-            return None;
-        }
         let most = one.requirements.most_per_node;
-        if processors > node.free || !has_memory || most > 0 && processors > most {
+        let is_free = node.down == 0 && processors <= node.free && has_memory;
+        let has_generic = has(&node.generic_left, &one.requirements.generic);
+        if !is_free || !has_generic || most > 0 && processors > most {
             return None;
         }
-        if processors > 0 {
-            if !has(&node.generic_left, &one.requirements.generic) {
-                return None;
-            }
-            placement.push(Share {
-                resource: node.resource,
-                node: node.number,
-                processors,
-            });
-        }
+        placement.push(Share {
+            resource: node.resource,
+            node: node.number,
+            processors,
+        });
     }
     Some(placement)
 }
 
 pub(super) fn is_of_kind(resource: &Resource, wanted: &Requirements) -> bool {
-    let architecture = match (&wanted.architecture, &resource.architecture) {
-        (None, _) => true,
-        (Some(_), None) => false,
-        (Some(want), Some(have)) => want.to_ascii_lowercase() == have.to_ascii_lowercase(),
+    let is_as_said = |want: Option<&str>, have: Option<&str>| {
+        want.is_none_or(|want| have.is_some_and(|have| want.eq_ignore_ascii_case(have)))
     };
-    let os = match (&wanted.os, &resource.os) {
-        (None, _) => true,
-        (Some(_), None) => false,
-        (Some(want), Some(have)) => want.to_ascii_lowercase() == have.to_ascii_lowercase(),
-    };
-    let disk = match resource.disk_mib {
-        None => true,
-        Some(have) => have >= wanted.disk_mib,
-    };
+    let architecture = wanted.architecture.as_deref();
+    let architecture = is_as_said(architecture, resource.architecture.as_deref());
+    let os = is_as_said(wanted.os.as_deref(), resource.os.as_deref());
+    let disk = resource.disk_mib.is_none_or(|have| have >= wanted.disk_mib);
     // Speeds have exact decimals, wishes millionths.
     let (mantissa, scale) = resource.speed.ratio();
     let speed =

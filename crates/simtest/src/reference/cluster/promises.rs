@@ -47,10 +47,8 @@ impl RefCluster {
         let mut holds = self.running_holds(now);
         for Promise { job, start, shares } in &self.promises {
             let spec = self.queue.iter().find(|queued| queued.id == *job);
-            holds.extend(
-                spec.into_iter()
-                    .flat_map(|spec| self.hold(spec, *start, shares.clone())),
-            );
+            let own = spec.map(|spec| self.hold(spec, *start, shares.clone()));
+            holds.extend(own.into_iter().flatten());
         }
         holds
     }
@@ -78,11 +76,8 @@ impl RefCluster {
     }
 
     pub(super) fn promised(&mut self, now: SimTime, job: JobId, start: SimTime) {
-        if !self
-            .first_promises
-            .iter()
-            .any(|(_, known, _)| *known == job)
-        {
+        let mut known = self.first_promises.iter();
+        if !known.any(|(_, known, _)| *known == job) {
             self.first_promises.push((now, job, start));
         }
     }

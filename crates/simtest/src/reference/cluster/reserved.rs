@@ -104,13 +104,11 @@ impl RefCluster {
                 Some(next) => from = next,
                 None if start > kept.window.latest => return None,
                 None => {
-                    let kept = kept.clone();
-                    let found = Kept {
+                    return Some(Kept {
                         start,
                         shares,
-                        ..kept
-                    };
-                    return Some(found);
+                        ..kept.clone()
+                    });
                 }
             }
         }
@@ -133,10 +131,8 @@ impl RefCluster {
             found = self.within(now, &other);
         }
         self.kept.extend(found);
-        let place = self
-            .kept
-            .iter()
-            .position(|kept| kept.spec.id == new.spec.id);
+        let is_new = |kept: &Kept| kept.spec.id == new.spec.id;
+        let place = self.kept.iter().position(is_new);
         match place.filter(|_| self.kept.len() > before.len()) {
             Some(place) => Some(self.kept.remove(place)),
             None => {
@@ -169,11 +165,8 @@ impl RefCluster {
         if instants.into_iter().all(|at| reserved(at) + more <= most) {
             return None;
         }
-        let ends = spans
-            .iter()
-            .map(|(_, end, _)| *end)
-            .filter(|end| *end > from);
-        ends.min()
+        let ends = spans.iter().map(|(_, end, _)| *end);
+        ends.filter(|end| *end > from).min()
     }
 
     /// No promise is kept between passes that cannot be relied on, since one was missed or

@@ -113,13 +113,9 @@ impl Simulation<'_> {
     }
 
     fn slowest(&self, cluster: ClusterId, placement: &[Share]) -> Decimal {
-        let groups = self.grid.clusters[cluster.index()]
-            .config
-            .resources
-            .groups();
-        let speeds = placement
-            .iter()
-            .map(|share| groups[usize::from(share.resource)].speed);
+        let resources = &self.grid.clusters[cluster.index()].config.resources;
+        let speed = |share: &Share| resources.groups()[usize::from(share.resource)].speed;
+        let speeds = placement.iter().map(speed);
         speeds.min().unwrap_or(Decimal::ONE)
     }
 
@@ -133,12 +129,8 @@ impl Simulation<'_> {
         let domain = self.grid.clusters[cluster.index()].domain;
         let domain = domain.unwrap_or(DomainId(0));
         let key = (domain.0, cluster.0 + 1, asked.job.0);
-        self.add(
-            at,
-            Kind::Lease,
-            key,
-            What::Answer(domain, cluster, (asked, answer)),
-        );
+        let what = What::Answer(domain, cluster, (asked, answer));
+        self.add(at, Kind::Lease, key, what);
     }
 
     /// A part leaves, and what is held for it is given back.
@@ -197,16 +189,13 @@ impl Simulation<'_> {
         // What is said of an earlier request than the last does not count.
         let meant = here.filter(|index| self.parts[*index].asked.at <= asked.at);
         let held = meant.filter(|index| self.parts[*index].stage == Stage::Held);
-        match (said, meant) {
-            (
-                ClaimStep::Hold {
-                    share,
-                    estimate,
-                    timeout,
-                    ..
-                },
-                _,
-            ) => {
+        match said {
+            ClaimStep::Hold {
+                share,
+                estimate,
+                timeout,
+                ..
+            } => {
                 if let Some(index) = meant.filter(|index| !self.leads(*index)) {
                     self.let_go(now, index);
                 }
@@ -226,42 +215,36 @@ impl Simulation<'_> {
                 });
                 self.changed(now, cluster.index());
             }
-            (
-                ClaimStep::Reserve {
-                    share,
-                    length,
-                    timeout,
-                    window,
-                    ..
-                },
-                _,
-            ) => {
+            ClaimStep::Reserve {
+                share,
+                length,
+                timeout,
+                window,
+                ..
+            } => {
                 let spec = &self.submissions[asked.job.index()].spec;
                 let own = share.of(spec, length);
                 self.reserve(now, (cluster, asked), own, (now + timeout, window));
             }
-            (ClaimStep::Begin { at, length, leads }, Some(index))
-                if self.parts[index].stage == Stage::Reserved =>
-            {
-                self.begin_reserved(now, index, asked, (at, length, leads));
-            }
-            (ClaimStep::Begin { at, length, leads }, Some(index))
-                if held.is_some() && at >= now =>
-            {
-                self.parts[index].stage = Stage::Begins(length, leads);
-                if let Some((finish, _)) = self.clusters[cluster.index()].held(asked.job) {
-                    *finish = at;
+            ClaimStep::Begin { at, length, leads } => match (meant, held) {
+                (Some(index), None) if self.parts[index].stage == Stage::Reserved => {
+                    self.begin_reserved(now, index, asked, (at, length, leads));
                 }
-                if leads {
-                    self.trails.note(now, asked.job, Step::Queued(cluster));
+                (_, Some(index)) if at >= now => {
+                    self.parts[index].stage = Stage::Begins(length, leads);
+                    if let Some((finish, _)) = self.clusters[cluster.index()].held(asked.job) {
+                        *finish = at;
+                    }
+                    if leads {
+                        self.trails.note(now, asked.job, Step::Queued(cluster));
+                    }
                 }
-            }
-            (ClaimStep::Begin { .. }, _) => {
-                held.into_iter().for_each(|index| self.let_go(now, index));
-                self.answer(now, cluster, asked, ClaimAnswer::No);
-            }
-            (ClaimStep::Release, Some(index)) => self.let_go(now, index),
-            _ => {}
+                _ => {
+                    held.into_iter().for_each(|index| self.let_go(now, index));
+                    self.answer(now, cluster, asked, ClaimAnswer::No);
+                }
+            },
+            ClaimStep::Release => meant.into_iter().for_each(|index| self.let_go(now, index)),
         }
     }
 

@@ -56,20 +56,14 @@ impl Simulation<'_> {
     ) {
         if self.brokers[domain.index()].is_asking(job) {
             self.give_up(now, domain, job);
-            self.trails
-                .note(now, job, Step::Cancelled(Party::Broker(domain)));
-            return self.news_at_broker(now, domain, job);
+            return self.carry_out(now, domain, Decision::Drop(job));
         }
         if self.brokers[domain.index()].waits_for_parts(job, by) {
             return self.carry_out(now, domain, Decision::Drop(job));
         }
         match self.brokers[domain.index()].remove(job, by) {
             Removal::Unknown => {}
-            Removal::Done => {
-                let by = Party::Broker(domain);
-                self.trails.note(now, job, Step::Cancelled(by));
-                self.news_at_broker(now, domain, job);
-            }
+            Removal::Done => self.carry_out(now, domain, Decision::Drop(job)),
             Removal::Follow(Target::Cluster(cluster), _) => {
                 let at = after(now, self.lrms_latency(domain));
                 let key = self.key_of(Entry::Cluster(cluster), job);
@@ -79,9 +73,7 @@ impl Simulation<'_> {
             Removal::Follow(Target::Peer(peer), true) if self.stop_data(now, domain, job) => {
                 let processors = self.submissions[job.index()].spec.processors();
                 self.brokers[domain.index()].stopped(peer, processors);
-                let by = Party::Broker(domain);
-                self.trails.note(now, job, Step::Cancelled(by));
-                self.news_at_broker(now, domain, job);
+                self.carry_out(now, domain, Decision::Drop(job));
             }
             Removal::Follow(Target::Peer(peer), _) => {
                 let at = after(now, self.link_latency(domain, peer));
@@ -181,10 +173,7 @@ impl Simulation<'_> {
         job: JobId,
     ) -> SimDuration {
         let nanos = self.submissions[job.index()].spec.data_kib * 1_000_000_000 / 1024;
-        let links = &self.grid.links;
-        let link = links
-            .iter()
-            .find(|link| (link.consumer, link.provider) == (consumer, provider));
+        let link = self.link(consumer, provider);
         let bandwidth = link.and_then(|link| link.bandwidth);
         bandwidth.map_or(SimDuration::ZERO, |bandwidth| {
             SimDuration::from_nanos(bandwidth.divide(nanos))

@@ -29,11 +29,8 @@ impl Simulation<'_> {
 
     /// What was delegated or asked for at a broker for this job is released.
     pub(super) fn give_up(&mut self, now: SimTime, domain: DomainId, job: JobId) {
-        if self.grid.domains[domain.index()]
-            .broker
-            .matchmaking()
-            .is_lending()
-        {
+        let settings = &self.grid.domains[domain.index()].broker;
+        if settings.matchmaking().is_lending() {
             let release = self.brokers[domain.index()].give_up(now, job);
             self.carry_out_all(now, domain, release.into_iter().collect());
         }

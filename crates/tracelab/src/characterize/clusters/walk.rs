@@ -49,6 +49,7 @@ pub(super) fn widest(loads: impl Iterator<Item = (u32, Option<f64>)>) -> Option<
 
 /// Counts hour by hour; only the clusters of the current hour are looked at,
 /// so that a trace of many sparse clusters costs no more than its jobs.
+#[derive(Default)]
 pub(super) struct Walk {
     /// Seconds from the hour and the day before the log's time 0 to it.
     pub shift: u64,
@@ -70,11 +71,7 @@ impl Walk {
         Walk {
             shift: clock.second_of_week(SimDuration::ZERO),
             counts: ids.iter().map(count).collect(),
-            hour: None,
-            here: Vec::new(),
-            hours: 0,
-            busy: BTreeMap::new(),
-            worst: None,
+            ..Walk::default()
         }
     }
 

@@ -1,34 +1,13 @@
-//! Draws of integers, by one rule that no library version changes.
+//! Draws by weight and by quantile, by rules that no library version changes.
 
-use crate::synth::unit;
-use gridrig_core::rng;
+use crate::synth::unit::{below, holder};
 use rand::rngs::ChaCha8Rng;
 
-/// A named stream.
-pub(super) struct Draw(ChaCha8Rng);
-
-impl Draw {
-    pub(super) fn new(seed: u64, name: &str) -> Self {
-        Draw(rng::stream(seed, name))
-    }
-
-    /// Uniform in `0..bound`; 0 for a bound of 0. The bias of a product of 128
-    /// bits is below one in 2^32 for every bound used here.
-    pub(super) fn below(&mut self, bound: u64) -> u64 {
-        unit::below(&mut self.0, bound)
-    }
-
-    /// True `percent` times of a hundred.
-    pub(super) fn chance(&mut self, percent: u64) -> bool {
-        self.below(100) < percent
-    }
-
-    /// One of the values, by weight.
-    pub(super) fn weighted<T: Copy>(&mut self, choices: &[(T, u64)]) -> Option<T> {
-        let total = choices.iter().map(|c| c.1).sum();
-        let found = unit::holder(choices.iter().map(|c| c.1), self.below(total))?;
-        Some(choices[found].0)
-    }
+/// One of the values, by weight.
+pub(super) fn weighted<T: Copy>(draw: &mut ChaCha8Rng, choices: &[(T, u64)]) -> Option<T> {
+    let weights = choices.iter().map(|choice| choice.1);
+    let found = holder(weights.clone(), below(draw, weights.sum()))?;
+    Some(choices[found].0)
 }
 
 /// The value at this permille of a distribution given by some of its

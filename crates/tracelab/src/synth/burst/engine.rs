@@ -4,10 +4,13 @@
 //! additions, products, quotients and square roots only, so the same jobs come
 //! out on every machine.
 
-use super::draw::{Draw, quantile};
+use super::draw::{quantile, weighted};
 use super::fit::fit;
 use super::{Burst, Group, Moments, WEEK_SECONDS as WEEK};
 use crate::format::{Record, field};
+use crate::synth::unit::below;
+use gridrig_core::rng;
+use rand::rngs::ChaCha8Rng;
 
 /// A job on its way; one that is set has no quantile of the run times and stays
 /// as it is.
@@ -34,7 +37,7 @@ pub(super) fn number(job: &Record, field: usize) -> u64 {
 
 /// Draws the week of a model.
 pub(super) fn generate(model: &Burst) -> Vec<Record> {
-    let mut draw = Draw::new(model.seed, &model.name);
+    let mut draw = rng::stream(model.seed, &model.name);
     let mut jobs = Vec::with_capacity(model.jobs);
     for (at, group) in model.groups.iter().enumerate() {
         add_group(model, at as u32, group, &mut draw, &mut jobs);
@@ -50,7 +53,7 @@ pub(super) fn generate(model: &Burst) -> Vec<Record> {
     for (n, job) in (1u64..).zip(&mut jobs) {
         let user = number(job, field::USER);
         let requested_time = estimate(number(job, field::RUN_TIME), &mut draw);
-        let status = draw.weighted(&[(1, 90), (0, 6), (5, 4)]);
+        let status = weighted(&mut draw, &[(1, 90), (0, 6), (5, 4)]);
         for (field, value) in [
             (field::JOB, n),
             (field::SUBMIT, number(job, field::SUBMIT) - first),
@@ -75,67 +78,67 @@ fn queue_of(requested_time: u64) -> u64 {
     above.count() as u64 + 1
 }
 
-fn add_group(model: &Burst, at: u32, group: &Group, draw: &mut Draw, jobs: &mut Vec<Drawn>) {
+fn add_group(model: &Burst, at: u32, group: &Group, draw: &mut ChaCha8Rng, jobs: &mut Vec<Drawn>) {
     let longest = model.run_time.max * model.scale;
     for (i, size) in (0..).zip(&group.sizes) {
         let spread = match group.run_time_s {
             run if run == longest => 0,
-            run => draw.below(run / 10),
+            run => below(draw, run / 10),
         };
-        let submit = group.at_s + i * group.gap_s + draw.below(group.gap_s / 4);
+        let submit = group.at_s + i * group.gap_s + below(draw, group.gap_s / 4);
         let run_time = stepped(group.run_time_s - spread, model.run_step);
         jobs.push(Drawn::new(submit, run_time, *size, at + 1, None));
     }
 }
 
 /// A user sits down and submits a few similar jobs.
-fn add_session(model: &Burst, draw: &mut Draw, jobs: &mut Vec<Drawn>) {
+fn add_session(model: &Burst, draw: &mut ChaCha8Rng, jobs: &mut Vec<Drawn>) {
     let mut submit = session_start(model, draw);
     // The smaller of two draws: few users submit most jobs.
-    let user = draw.below(model.users).min(draw.below(model.users)) as u32;
-    let size = draw.weighted(&model.sizes).unwrap_or(1);
-    let around = draw.below(1000);
-    let count = 1 + draw.below(4).min(draw.below(6));
+    let user = below(draw, model.users).min(below(draw, model.users)) as u32;
+    let size = weighted(draw, &model.sizes).unwrap_or(1);
+    let around = below(draw, 1000);
+    let count = 1 + below(draw, 4).min(below(draw, 6));
     for _ in 0..count {
         if submit >= WEEK || jobs.len() >= model.jobs {
             return;
         }
-        let same_size = draw.chance(75);
-        let other = draw.weighted(&model.sizes).unwrap_or(1);
-        let permille = (around + draw.below(200)).saturating_sub(100).min(999);
+        let same_size = below(draw, 100) < 75;
+        let other = weighted(draw, &model.sizes).unwrap_or(1);
+        let permille = (around + below(draw, 200)).saturating_sub(100).min(999);
         let run_time = stepped(quantile(&model.run_quantiles, permille), model.run_step);
         let size = if same_size { size } else { other };
         let user = user + 1 + model.groups.len() as u32;
         jobs.push(Drawn::new(submit, run_time, size, user, Some(permille)));
-        submit += 30 + draw.below(60) * draw.below(60);
+        submit += 30 + below(draw, 60) * below(draw, 60);
     }
 }
 
 /// An instant of the week, drawn by the hour of the day and the day.
-fn session_start(model: &Burst, draw: &mut Draw) -> u64 {
+fn session_start(model: &Burst, draw: &mut ChaCha8Rng) -> u64 {
     let largest = model.hourly.iter().copied().max().unwrap_or(1) * 100;
     loop {
-        let at = draw.below(WEEK);
+        let at = below(draw, WEEK);
         let in_week = (at + model.start_in_week()) % WEEK;
         let (day, hour) = (in_week / 86_400, in_week % 86_400 / 3_600);
         let percent = if day < 5 { 100 } else { model.weekend_percent };
-        if draw.below(largest) < model.hourly[hour as usize] * percent {
+        if below(draw, largest) < model.hourly[hour as usize] * percent {
             return at;
         }
     }
 }
 
-fn fit_sizes(model: &Burst, draw: &mut Draw, jobs: &mut [Drawn]) {
+fn fit_sizes(model: &Burst, draw: &mut ChaCha8Rng, jobs: &mut [Drawn]) {
     let mut sizes = numbers(jobs, field::ALLOCATED);
     fit(&mut sizes, &free(jobs), model.size, draw, |draw, _, old| {
-        draw.weighted(&model.sizes).map_or(old, u64::from)
+        weighted(draw, &model.sizes).map_or(old, u64::from)
     });
     for (drawn, size) in jobs.iter_mut().zip(sizes) {
         drawn.job.set(field::ALLOCATED, size);
     }
 }
 
-fn fit_run_times(model: &Burst, draw: &mut Draw, jobs: &mut [Drawn]) {
+fn fit_run_times(model: &Burst, draw: &mut ChaCha8Rng, jobs: &mut [Drawn]) {
     // The moments are those after scaling and lifting short runs.
     let lifted = |run: u64| run.max(model.scale);
     let mut runs = numbers(jobs, field::RUN_TIME);
@@ -149,11 +152,11 @@ fn fit_run_times(model: &Burst, draw: &mut Draw, jobs: &mut [Drawn]) {
     };
     let at_quantile: Vec<u64> = jobs.iter().map(|j| j.quantile.unwrap_or(0)).collect();
     fit(&mut runs, &free(jobs), target, draw, |draw, at, old| {
-        let new = if draw.chance(50) {
-            let permille = (at_quantile[at] + draw.below(300)).saturating_sub(150);
+        let new = if below(draw, 100) < 50 {
+            let permille = (at_quantile[at] + below(draw, 300)).saturating_sub(150);
             quantile(&model.run_quantiles, permille.min(999))
         } else {
-            old - old / 8 + draw.below(old / 4 + 1)
+            old - old / 8 + below(draw, old / 4 + 1)
         };
         lifted(stepped(new, model.run_step)).min(longest)
     });
@@ -180,29 +183,14 @@ fn stepped(run: u64, step: u64) -> u64 {
 }
 
 /// What a user asks for: a round number above the run, often far above.
-fn estimate(run: u64, draw: &mut Draw) -> u64 {
-    const MINUTE: u64 = 60;
-    const HOUR: u64 = 3_600;
+fn estimate(run: u64, draw: &mut ChaCha8Rng) -> u64 {
+    /// In minutes, up to a week.
     const ROUND: [u64; 16] = [
-        5 * MINUTE,
-        10 * MINUTE,
-        15 * MINUTE,
-        30 * MINUTE,
-        HOUR,
-        2 * HOUR,
-        3 * HOUR,
-        4 * HOUR,
-        6 * HOUR,
-        8 * HOUR,
-        12 * HOUR,
-        18 * HOUR,
-        24 * HOUR,
-        48 * HOUR,
-        96 * HOUR,
-        168 * HOUR,
+        5, 10, 15, 30, 60, 120, 180, 240, 360, 480, 720, 1_080, 1_440, 2_880, 5_760, 10_080,
     ];
-    let wanted = run + run * draw.below(4) / 2;
-    let last = ROUND[ROUND.len() - 1];
-    let enough = |limit: u64| ROUND.iter().copied().find(|round| *round >= limit);
+    let wanted = run + run * below(draw, 4) / 2;
+    let last = ROUND[ROUND.len() - 1] * 60;
+    let rounds = ROUND.iter().map(|minutes| minutes * 60);
+    let enough = |limit: u64| rounds.clone().find(|round| *round >= limit);
     enough(wanted).or(enough(run)).unwrap_or(last).max(run)
 }

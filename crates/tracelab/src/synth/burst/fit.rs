@@ -1,7 +1,8 @@
 //! Fitting drawn values to a mean and a standard deviation.
 
 use super::Moments;
-use super::draw::Draw;
+use crate::synth::unit::below;
+use rand::rngs::ChaCha8Rng;
 
 /// Proposals after which a fit stops where it is; whether that is good enough
 /// is looked at afterwards.
@@ -18,8 +19,8 @@ pub(super) fn fit(
     values: &mut [u64],
     free: &[usize],
     target: Moments,
-    draw: &mut Draw,
-    mut propose: impl FnMut(&mut Draw, usize, u64) -> u64,
+    draw: &mut ChaCha8Rng,
+    mut propose: impl FnMut(&mut ChaCha8Rng, usize, u64) -> u64,
 ) {
     let mut sum: u64 = values.iter().sum();
     let square = |v: u64| u128::from(v) * u128::from(v);
@@ -37,7 +38,7 @@ pub(super) fn fit(
         if best < GOOD_ENOUGH * GOOD_ENOUGH {
             return;
         }
-        let Some(&at) = free.get(draw.below(free.len() as u64) as usize) else {
+        let Some(&at) = free.get(below(draw, free.len() as u64) as usize) else {
             return;
         };
         let (old, new) = (values[at], propose(draw, at, values[at]));
@@ -54,6 +55,7 @@ pub(super) fn fit(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use gridrig_core::rng;
 
     #[test]
     fn a_fit_reaches_its_moments_and_leaves_fixed_values_alone() {
@@ -65,9 +67,9 @@ mod tests {
             mean: 50.0,
             sd: 90.0,
         };
-        let mut draw = Draw::new(1, "test");
+        let mut draw = rng::stream(1, "test");
         fit(&mut values, &free, target, &mut draw, |draw, _, _| {
-            draw.below(400)
+            below(draw, 400)
         });
         let mean = values.iter().sum::<u64>() as f64 / 200.0;
         assert!((mean - 50.0).abs() < 0.1, "{mean}");

@@ -191,6 +191,7 @@ fn fill(
 }
 
 /// How users crowd on days.
+#[derive(Default)]
 struct Crowds {
     /// Jobs of a user on a day; only looked up.
     jobs: HashMap<(u32, u32), i64>,
@@ -209,12 +210,8 @@ struct Crowds {
 impl Crowds {
     fn new(model: &LookAlike, days: usize, slots: &[Slot]) -> Self {
         let mut crowds = Crowds {
-            jobs: HashMap::new(),
-            excess: Vec::new(),
-            more_days: Vec::new(),
-            weights: Vec::new(),
             of_user: vec![Vec::new(); model.users.len()],
-            places: Vec::new(),
+            ..Crowds::default()
         };
         for (at, slot) in slots.iter().enumerate() {
             *crowds.jobs.entry((slot.user, slot.day)).or_default() += 1;

@@ -12,22 +12,14 @@ use rand::seq::SliceRandom as _;
 /// More jobs are not dealt at once.
 const MOST_JOBS: f64 = 2e8;
 
-/// What is made.
-struct Plan {
-    /// Days of the source, in the order in which they are made.
-    days: Vec<usize>,
-    /// Days that are dealt together.
-    pass: usize,
-    /// Seconds after which nothing is submitted.
-    length: f64,
-    share: Share,
-}
-
-impl Plan {
-    fn new(model: &LookAlike, random: &mut ChaCha8Rng) -> Result<Self> {
-        let known = model.days.len();
-        let all = model.jobs_in(0, known) as f64;
-        let days = match (model.extent.days, model.extent.jobs) {
+impl LookAlike {
+    /// What is made: the days of the source in the order in which they are made,
+    /// how many of them are dealt together, the seconds after which nothing is
+    /// submitted, and the share of the jobs.
+    fn plan(&self, random: &mut ChaCha8Rng) -> Result<(Vec<usize>, usize, f64, Share)> {
+        let known = self.days.len();
+        let all = self.jobs_in(0, known) as f64;
+        let days = match (self.extent.days, self.extent.jobs) {
             (Some(days), _) => days,
             (None, jobs) => known as f64 * jobs.unwrap_or(0) as f64 / all,
         };
@@ -38,27 +30,21 @@ impl Plan {
             (false, weeks) => (weeks * 7, below(random, weeks as u64) as usize * 7),
         };
         let days_made: Vec<usize> = (0..wanted).map(|day| (start + day) % cycle).collect();
-        let of = days_made.iter().map(|day| model.jobs_in(*day, 1)).sum();
-        let jobs = model.extent.jobs.unwrap_or(of);
+        let of = days_made.iter().map(|day| self.jobs_in(*day, 1)).sum();
+        let jobs = self.extent.jobs.unwrap_or(of);
         let at_once = jobs as f64 * (cycle as f64 / wanted as f64).min(1.0);
         if at_once > MOST_JOBS {
             let expected = format!("at most {MOST_JOBS} jobs in the {cycle} days of the source");
             return Err(SynthError::parameter("extent.jobs", jobs, expected));
         }
-        Ok(Plan {
-            days: days_made,
-            pass: cycle,
-            length: days * DAY as f64,
-            share: Share {
-                wanted: jobs,
-                of,
-                carry: below(random, of),
-            },
-        })
+        let share = Share {
+            wanted: jobs,
+            of,
+            carry: below(random, of),
+        };
+        Ok((days_made, cycle, days * DAY as f64, share))
     }
-}
 
-impl LookAlike {
     /// The jobs of this model, in order of submission.
     ///
     /// # Errors
@@ -66,12 +52,7 @@ impl LookAlike {
     pub fn jobs(&self) -> Result<impl Iterator<Item = Record> + '_> {
         self.check()?;
         let mut random = rng::stream(self.seed, "look-alike");
-        let Plan {
-            days,
-            pass,
-            length,
-            mut share,
-        } = Plan::new(self, &mut random)?;
+        let (days, pass, length, mut share) = self.plan(&mut random)?;
         let begin = self.first_day * DAY;
         let passes = days.len().div_ceil(pass);
         let made = (0..passes).flat_map(move |at| {

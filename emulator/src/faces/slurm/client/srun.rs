@@ -1,9 +1,9 @@
 //! `srun` inside a batch script: the tasks of a step, as processes of this
 //! host, whatever nodes the job was given.
 
-use super::eprint;
-use crate::faces::slurm::file_names::{Facts, fill};
-use crate::faces::slurm::options::{Parsed, Place, Program, parse};
+use super::{Refusal, eprint};
+use crate::faces::slurm::file_names::{Facts, NO_TASK, fill};
+use crate::faces::slurm::options::{Parsed, parse};
 use crate::slurm::hostlist;
 use std::fs::OpenOptions;
 use std::io::{self, BufRead as _, BufReader, Read, Write};
@@ -15,37 +15,20 @@ use std::thread::{JoinHandle, spawn};
 /// The most tasks of one step: each is a process.
 const MOST_TASKS: u32 = 4_096;
 
-pub(super) fn srun(called: &str, args: &[String]) -> u8 {
-    let name = "srun";
-    let parsed = match parse(&Program { name, called }, args, Place::First) {
-        Ok(parsed) => parsed,
-        Err(said) => {
-            eprint(&said);
-            return 255;
-        }
-    };
+pub(super) fn srun(called: &str, args: &[String]) -> Result<u8, Refusal> {
+    let mistaken = |said| Refusal(255, said);
+    let parsed = parse("srun", called, args).map_err(mistaken)?;
     if parsed.has("version") {
-        return super::version();
+        return Ok(super::version());
     }
-    let Some(job) = variable("SLURM_JOB_ID") else {
-        eprint(
-            "srun: error: no allocation of an emulated cluster to run in (expected to be called \
-             from a script of sbatch)\n",
-        );
-        return 1;
-    };
+    let no_job = "srun: error: no allocation of an emulated cluster to run in (expected to be \
+                  called from a script of sbatch)\n";
+    let job = variable("SLURM_JOB_ID").ok_or_else(|| Refusal(1, no_job.to_owned()))?;
     if parsed.rest.is_empty() {
-        eprint("srun: fatal: No command given to execute.\n");
-        return 1;
+        let what = "srun: fatal: No command given to execute.\n";
+        return Err(Refusal(1, what.to_owned()));
     }
-    let step = Step::of(&parsed, job);
-    match step {
-        Ok(step) => step.run(),
-        Err(said) => {
-            eprint(&said);
-            255
-        }
-    }
+    Ok(Step::of(&parsed, job).map_err(mistaken)?.run())
 }
 
 fn variable(name: &str) -> Option<String> {
@@ -82,15 +65,17 @@ impl<'a> Step<'a> {
         if list.is_empty() {
             list.push("localhost".to_owned());
         }
-        let facts = Facts {
-            array: variable("SLURM_ARRAY_JOB_ID").unwrap_or_else(|| job.clone()),
-            task: variable("SLURM_ARRAY_TASK_ID").unwrap_or_else(|| (u32::MAX - 1).to_string()),
-            name: variable("SLURM_JOB_NAME").unwrap_or_default(),
-            user: variable("SLURM_JOB_USER").unwrap_or_default(),
-            step: "0".to_owned(),
-            job,
-            ..Facts::default()
-        };
+        let array = variable("SLURM_ARRAY_JOB_ID").unwrap_or_else(|| job.clone());
+        let task = variable("SLURM_ARRAY_TASK_ID").unwrap_or_else(|| NO_TASK.to_string());
+        let facts = Facts::from([
+            ('J', format!("{job}.0")),
+            ('j', job),
+            ('A', array),
+            ('a', task),
+            ('x', variable("SLURM_JOB_NAME").unwrap_or_default()),
+            ('u', variable("SLURM_JOB_USER").unwrap_or_default()),
+            ('s', "0".to_owned()),
+        ]);
         Ok(Step {
             parsed,
             tasks: tasks.clamp(1, MOST_TASKS),
@@ -161,12 +146,9 @@ impl<'a> Step<'a> {
     fn start(&self, task: u32) -> Result<Child, String> {
         let (program, args) = self.parsed.rest.split_first().ok_or_else(String::new)?;
         let (node_id, node) = self.node_of(task);
-        let facts = Facts {
-            node: node.to_owned(),
-            node_id: node_id.to_string(),
-            task_id: task.to_string(),
-            ..self.facts.clone()
-        };
+        let mut facts = self.facts.clone();
+        facts.extend([('n', node_id.to_string()), ('t', task.to_string())]);
+        facts.insert('N', node.to_owned());
         let mut command = Command::new(program);
         command.args(args);
         let first_on_node = (0..task).filter(|other| self.node_of(*other).0 == node_id);
@@ -212,14 +194,12 @@ impl<'a> Step<'a> {
     }
 
     fn redirect(&self, command: &mut Command, facts: &Facts) -> Result<(), String> {
-        let append = self
-            .parsed
-            .last("open-mode")
-            .is_some_and(|mode| mode.starts_with('a'));
+        let mode = self.parsed.last("open-mode");
+        let append = mode.is_some_and(|mode| mode.starts_with('a'));
         let open = |pattern: &str| {
             let path = PathBuf::from(fill(pattern, facts));
             // Tasks that share a file must not cut each other's lines off.
-            let shared = !pattern.contains("%t") && facts.task_id != "0";
+            let shared = !pattern.contains("%t") && facts[&'t'] != "0";
             let mut options = OpenOptions::new();
             options.create(true).append(true);
             if !append && !shared {
@@ -235,10 +215,8 @@ impl<'a> Step<'a> {
         if let Some(output) = self.parsed.last("output").filter(|name| *name != "none") {
             let file = open(output)?;
             if self.parsed.last("error").is_none() {
-                let copy = file
-                    .try_clone()
-                    .map_err(|error| format!("srun: error: {error}\n"))?;
-                command.stderr(copy);
+                let copy = file.try_clone();
+                command.stderr(copy.map_err(|error| format!("srun: error: {error}\n"))?);
             }
             command.stdout(file);
         }

@@ -75,15 +75,12 @@ fn of_job(job: &Job, site: &Site) -> Vec<(&'static str, String)> {
     let cpus: Vec<u32> = nodes.iter().map(|(_, cpus)| *cpus).collect();
     let per_task = batch.cpus_per_task.max(1);
     let tasks: Vec<u32> = cpus.iter().map(|cpus| (cpus / per_task).max(1)).collect();
-    let id = job.id.to_string();
+    let (id, on_first) = (job.id.to_string(), cpus.first().copied().unwrap_or(0));
     let mut vars = vec![
         ("HOSTNAME", first.clone()),
         ("SLURMD_NODENAME", first.clone()),
         ("SLURM_CLUSTER_NAME", site.cluster.clone()),
-        (
-            "SLURM_CPUS_ON_NODE",
-            cpus.first().copied().unwrap_or(0).to_string(),
-        ),
+        ("SLURM_CPUS_ON_NODE", on_first.to_string()),
         ("SLURM_JOBID", id.clone()),
         ("SLURM_JOB_CPUS_PER_NODE", repeated(&cpus)),
         ("SLURM_JOB_GID", batch.gid.to_string()),
@@ -106,22 +103,19 @@ fn of_job(job: &Job, site: &Site) -> Vec<(&'static str, String)> {
         .iter()
         .map(|(name, value)| (*name, (*value).to_owned()));
     vars.extend(fixed);
-    if batch.tasks_given {
-        vars.push(("SLURM_NPROCS", batch.tasks.to_string()));
-        vars.push(("SLURM_NTASKS", batch.tasks.to_string()));
-    }
-    if batch.cpus_per_task_given {
-        vars.push(("SLURM_CPUS_PER_TASK", batch.cpus_per_task.to_string()));
-    }
     let text = |number: u64| number.to_string();
+    let count = |given: bool, number: u32| given.then(|| number.to_string());
+    let tasks = count(batch.tasks_given, batch.tasks);
+    let cpus = count(batch.cpus_per_task_given, batch.cpus_per_task);
+    let per_node = batch.tasks_per_node.map(u64::from);
     let optional = [
+        ("SLURM_NPROCS", tasks.clone()),
+        ("SLURM_NTASKS", tasks),
+        ("SLURM_CPUS_PER_TASK", cpus),
         ("SLURM_JOB_ACCOUNT", batch.account.clone()),
         ("SLURM_MEM_PER_CPU", batch.mem_per_cpu.map(text)),
         ("SLURM_MEM_PER_NODE", batch.mem.map(text)),
-        (
-            "SLURM_NTASKS_PER_NODE",
-            batch.tasks_per_node.map(u64::from).map(text),
-        ),
+        ("SLURM_NTASKS_PER_NODE", per_node.map(text)),
     ];
     let given = optional.into_iter();
     vars.extend(given.filter_map(|(name, value)| Some((name, value?))));

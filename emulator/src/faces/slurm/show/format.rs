@@ -1,6 +1,8 @@
 //! Format strings: `%.18i %R` of squeue and sinfo, `Name:width` lists.
 
 use crate::faces::slurm::options::Parsed;
+use crate::faces::slurm::wire::Answer;
+use crate::slurm::times;
 
 /// A field that a line can show, `V` being the function that reads it.
 pub(super) struct Field<V> {
@@ -161,19 +163,29 @@ pub(super) fn asked<V>(
 /// The width of a field of squeue's `-O` that names none.
 const DEFAULT_WIDTH: usize = 20;
 
-/// Appends a line for each of these, below a line of headers if that is wanted.
-pub(super) fn rows<V, L>(
-    out: &mut String,
-    header: bool,
-    pieces: &[Piece<V>],
-    lines: impl IntoIterator<Item = L>,
+/// A line for each of these, below a line of headers and, in a long listing, the date
+/// (in Unix seconds) if that is wanted.
+pub(super) fn listing<V, L>(
+    parsed: &Parsed,
+    date: Option<u64>,
+    (pieces, stderr): (Vec<Piece<V>>, String),
+    lines: &[L],
     read: impl Fn(&V, &L) -> String,
-) {
-    if header {
-        row(out, pieces, |field| (field.header.to_owned(), true));
+) -> Answer {
+    let mut out = String::with_capacity(lines.len() * 96);
+    if !parsed.has("noheader") {
+        if let Some(date) = date.filter(|_| parsed.has("long")) {
+            out.push_str(&(times::date(date) + "\n"));
+        }
+        row(&mut out, &pieces, |field| (field.header.to_owned(), true));
     }
     for line in lines {
-        row(out, pieces, |field| field.value(|value| read(value, &line)));
+        let value = |field: &Field<V>| field.value(|value| read(value, line));
+        row(&mut out, &pieces, value);
+    }
+    Answer {
+        stderr,
+        ..Answer::said(out)
     }
 }
 
@@ -220,11 +232,11 @@ mod tests {
     ];
 
     fn shown((pieces, unknown): (Vec<Piece<&str>>, Vec<String>)) -> (String, Vec<String>) {
-        let mut out = String::new();
-        rows(&mut out, false, &pieces, [()], |text, ()| {
-            (*text).to_owned()
-        });
-        (out, unknown)
+        let options = vec![("noheader", None)];
+        let rest = Vec::new();
+        let (parsed, pieces) = (Parsed { options, rest }, (pieces, String::new()));
+        let said = listing(&parsed, None, pieces, &[()], |text, ()| (*text).to_owned());
+        (said.stdout, unknown)
     }
 
     #[test]

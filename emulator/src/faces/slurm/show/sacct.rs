@@ -1,10 +1,8 @@
 //! `sacct`: what the store knows, as a Slurm with accounts would answer.
 
 use super::sshare::{Column, table};
-use super::{among, list, of_users, options, refuse, tres};
-use crate::faces::slurm::depend::Target;
+use super::{Caller, Said, among, list, of_users, options, or_nothing, refuse, tres};
 use crate::faces::slurm::options::Parsed;
-use crate::faces::slurm::show::Caller;
 use crate::faces::slurm::store::{Job, JobStore, Record, State};
 use crate::faces::slurm::users::group_name;
 use crate::faces::slurm::wire::{Answer, Request};
@@ -130,12 +128,7 @@ struct Line<'a> {
     now: SimTime,
 }
 
-pub(super) fn sacct(
-    store: &JobStore,
-    request: &Request,
-    caller: &Caller,
-    now: SimTime,
-) -> Result<Answer, Answer> {
+pub(super) fn sacct(store: &JobStore, request: &Request, caller: &Caller) -> Said {
     let parsed = options("sacct", request, &store.site)?;
     if parsed.has("helpformat") {
         let mut names: Vec<&str> = fields().map(|field| field.name).collect();
@@ -144,7 +137,7 @@ pub(super) fn sacct(
     }
     let default = if parsed.has("brief") { BRIEF } else { DEFAULT };
     let columns = columns(parsed.last("format").unwrap_or(default))?;
-    let lines = lines(store, &parsed, caller, now)?;
+    let lines = lines(store, &parsed, caller)?;
     let (fields, columns): (Vec<Field>, Vec<Column>) = columns.into_iter().unzip();
     let cells = |line: &Line<'_>| fields.iter().map(|field| line.value(field)).collect();
     Ok(Answer::said(table(
@@ -155,10 +148,8 @@ pub(super) fn sacct(
 }
 
 fn columns(format: &str) -> Result<Vec<(Field, Column)>, Answer> {
-    let parts = format
-        .split(',')
-        .map(str::trim)
-        .filter(|part| !part.is_empty());
+    let parts = format.split(',').map(str::trim);
+    let parts = parts.filter(|part| !part.is_empty());
     parts
         .map(|part| {
             let (name, width) = part.split_once('%').unwrap_or((part, ""));
@@ -184,8 +175,8 @@ fn lines<'a>(
     store: &'a JobStore,
     parsed: &Parsed,
     caller: &Caller,
-    now: SimTime,
 ) -> Result<Vec<Line<'a>>, Answer> {
+    let now = caller.now;
     let steps = !parsed.has("allocations");
     let mut lines = Vec::new();
     let mut add = |job: &'a Job, whole: bool, step: bool| {
@@ -207,16 +198,12 @@ fn lines<'a>(
     if let Some(jobs) = list(parsed, "jobs") {
         for word in jobs {
             let (id, step) = word.split_once('.').unwrap_or((&word, ""));
-            let targets = super::targets(id);
-            let Some(targets) = targets else {
+            let Some(targets) = super::targets(id) else {
                 return refuse(format!("sacct: fatal: Bad job/step specified: {word}\n"));
             };
-            let found = targets
-                .iter()
-                .flat_map(|target: &Target| store.find(*target));
-            let found = found
-                .filter_map(|seq| store.job(seq))
-                .filter(|job| keeps(job));
+            let found = targets.into_iter().flat_map(|target| store.find(target));
+            let found = found.filter_map(|seq| store.job(seq));
+            let found = found.filter(|job| keeps(job));
             found.for_each(|job| add(job, step.is_empty(), step.is_empty() || step == "batch"));
         }
         return Ok(lines);
@@ -237,16 +224,15 @@ fn takes(parsed: &Parsed, job: &Job, store: &JobStore) -> bool {
         let is = |s: &String| s.eq_ignore_ascii_case(long) || s.eq_ignore_ascii_case(short);
         states.iter().any(is)
     });
+    let clusters = parsed.last("clusters");
     among("name", &job.batch.name)
         && of_users(&list(parsed, "user"), job)
         && of_users(&list(parsed, "uid"), job)
         && by_state
         && among("partition", &store.site.partition)
-        && parsed
-            .last("clusters")
-            .is_none_or(|asked| store.site.names(asked))
-        && among("accounts", job.batch.account.as_deref().unwrap_or(""))
-        && among("wckeys", job.batch.wckey.as_deref().unwrap_or(""))
+        && clusters.is_none_or(|asked| store.site.names(asked))
+        && among("accounts", or_nothing(&job.batch.account))
+        && among("wckeys", or_nothing(&job.batch.wckey))
 }
 
 /// The time that `--starttime` and `--endtime` ask for.
@@ -257,18 +243,14 @@ struct Span {
 
 impl Span {
     fn of(parsed: &Parsed, store: &JobStore, now: SimTime) -> Result<Self, Answer> {
-        let read = |name: &str| match parsed.last(name) {
-            None => Ok(None),
-            Some(text) => {
-                // Slurm counts from the past where times come without a date.
-                let unix = times::moment(text, store.site.unix(now));
-                let Some(unix) = unix else {
-                    let said = format!("Invalid time specification (pos=0): {text}");
-                    return refuse(format!("sacct: error: {said}\n"));
-                };
-                Ok(Some(store.site.instant(unix)))
-            }
+        let moment = |text: &str| match times::moment(text, store.site.unix(now)) {
+            // Slurm counts from the past where times come without a date.
+            Some(unix) => Ok(store.site.instant(unix)),
+            None => refuse(format!(
+                "sacct: error: Invalid time specification (pos=0): {text}\n"
+            )),
         };
+        let read = |name: &str| parsed.last(name).map(moment).transpose();
         Ok(Span {
             from: read("starttime")?,
             until: read("endtime")?,

@@ -14,8 +14,8 @@ pub(super) fn sbatch(
     store: &mut JobStore,
     request: Request,
     caller: &Caller,
-    now: SimTime,
 ) -> Result<Outcome, Refusal> {
+    let now = caller.now;
     let line = batch::command_line(&request.called, &request.args)?;
     if line.has("version") {
         return Ok(Answer::said(VERSION_LINE.to_owned()).into());
@@ -32,17 +32,16 @@ pub(super) fn sbatch(
         return Err(Refusal::submission(what));
     }
     let begin = begin(store, &order, now)?;
-    if let Some(text) = &order.deadline {
+    if let Some(text) = order.given.last("deadline") {
         let at = times::moment(text, store.site.unix(now));
         let at = at.ok_or_else(|| no_moment("deadline", text))?;
         let limit = order.batch.limit.and_then(times::Limit::length);
         let length = limit.map_or(0, times::seconds);
         if at < store.site.unix(now) + length {
-            let what = "Requested time limit is invalid (missing or exceeds some limit)";
-            return Err(Refusal::submission(what));
+            return Err(Refusal::submission(TOO_LONG));
         }
     }
-    if order.test_only {
+    if order.given.has("test-only") {
         let cpus = store.processors(&order.batch);
         let stamp = times::stamp(store.site.unix(now));
         let what = format!(
@@ -53,10 +52,10 @@ pub(super) fn sbatch(
         );
         return Ok(Answer::failed(0, what).into());
     }
-    let (parsable, quiet, wait) = (order.parsable, order.quiet, order.wait);
-    let warnings = std::mem::take(&mut order.warnings);
+    let asked = ["parsable", "quiet", "wait", "clusters"];
     // Whoever names the cluster hears its name.
-    let named = order.clusters.is_some();
+    let [parsable, quiet, wait, named] = asked.map(|name| order.given.has(name));
+    let stderr = std::mem::take(&mut order.warnings);
     let id = store.submit(now, order, begin);
     let cluster = &store.site.cluster;
     let stdout = match (parsable, quiet) {
@@ -67,9 +66,8 @@ pub(super) fn sbatch(
         (false, false) => format!("Submitted batch job {id}\n"),
     };
     let answer = Answer {
-        code: 0,
-        stdout,
-        stderr: warnings,
+        stderr,
+        ..Answer::said(stdout)
     };
     Ok(match wait {
         true => Outcome::WhenEnded(store.find(Target::whole(id)), answer),
@@ -77,32 +75,33 @@ pub(super) fn sbatch(
     })
 }
 
+/// Slurm's words for a time limit that no job may have.
+const TOO_LONG: &str = "Requested time limit is invalid (missing or exceeds some limit)";
+
+/// Slurm's words for nodes that nobody has.
+pub(super) const UNAVAILABLE: &str = "Requested node configuration is not available";
+
 /// A job that could never run in the reservation that it names is refused at once.
 fn check_reservation(store: &JobStore, batch: &batch::Batch, now: SimTime) -> Result<(), Refusal> {
     let Some(name) = &batch.reservation else {
         return Ok(());
     };
-    let mut all = store.reservations.iter();
-    let Some(view) = all.find(|it| *it.wanted.name == **name) else {
+    let Some(view) = store.reservation(name) else {
         return Err(Refusal::submission("Requested reservation is invalid"));
     };
     let (wanted, limit) = (&view.wanted, batch.limit.and_then(times::Limit::length));
     if !wanted.users.is_empty() && !wanted.users.contains(&batch.user) {
-        return Err(Refusal::submission(
-            "Access denied to requested reservation",
-        ));
+        let what = "Access denied to requested reservation";
+        return Err(Refusal::submission(what));
     }
     let rest = view.end.since(view.start.max(now).min(view.end));
     if limit.is_some_and(|limit| limit > rest) {
-        let what = "Requested time limit is invalid (missing or exceeds some limit)";
-        return Err(Refusal::submission(what));
+        return Err(Refusal::submission(TOO_LONG));
     }
     let narrow = store.processors(batch) <= wanted.processors;
     match narrow && batch.gres.is_empty() && batch.mem.or(batch.mem_per_cpu).is_none() {
         true => Ok(()),
-        false => Err(Refusal::submission(
-            "Requested node configuration is not available",
-        )),
+        false => Err(Refusal::submission(UNAVAILABLE)),
     }
 }
 
@@ -110,7 +109,7 @@ fn check_reservation(store: &JobStore, batch: &batch::Batch, now: SimTime) -> Re
 fn read(store: &JobStore, request: Request, caller: &Caller) -> Result<batch::Order, Refusal> {
     let script = request.script.unwrap_or_default();
     let mut order = batch::read(&request.called, &request.args, &request.env, &script)?;
-    let asked = order.clusters.as_deref();
+    let asked = order.given.last("clusters");
     if asked.is_some_and(|asked| !store.site.is_meant_by(asked)) {
         return Err(Refusal::error(1, &elsewhere(asked)));
     }
@@ -140,10 +139,8 @@ fn read(store: &JobStore, request: Request, caller: &Caller) -> Result<batch::Or
     let mut wanted = partition.into_iter().flat_map(|names| names.split(','));
     if let Some(other) = wanted.find(|name| *name != store.site.partition) {
         let other = if other.is_empty() { "(null)" } else { other };
-        let what = format!("invalid partition specified: {other}");
-        let Refusal(code, first) = Refusal::error(1, &what);
-        let Refusal(_, second) = Refusal::submission("Invalid partition name specified");
-        return Err(Refusal(code, format!("{first}{second}")));
+        let why = format!("invalid partition specified: {other}");
+        return Err(Refusal::because(&why, "Invalid partition name specified"));
     }
     Ok(order)
 }
@@ -162,7 +159,7 @@ fn no_moment(option: &str, text: &str) -> Refusal {
 
 /// When the job may begin, if that lies ahead.
 fn begin(store: &JobStore, order: &batch::Order, now: SimTime) -> Result<Option<SimTime>, Refusal> {
-    let Some(text) = &order.begin else {
+    let Some(text) = order.given.last("begin") else {
         return Ok(None);
     };
     let unix = times::moment(text, store.site.unix(now));
@@ -176,12 +173,8 @@ fn check_size(store: &JobStore, order: &batch::Order) -> Result<(), Refusal> {
     let resources = &store.site.resources;
     let plan = super::super::length::plan(&order.batch);
     let spec = store.spec(&order.batch, plan);
-    if order
-        .batch
-        .nodes
-        .is_some_and(|nodes| nodes > resources.nodes())
-        && spec.processors() <= resources.processors()
-    {
+    let nodes = order.batch.nodes.unwrap_or(0);
+    if nodes > resources.nodes() && spec.processors() <= resources.processors() {
         return Err(Refusal::submission("Node count specification invalid"));
     }
     if resources.could_run(&spec.components) {
@@ -191,8 +184,6 @@ fn check_size(store: &JobStore, order: &batch::Order) -> Result<(), Refusal> {
         let what = "More processors requested than permitted";
         return Err(Refusal::submission(what));
     }
-    let Refusal(code, failed) =
-        Refusal::submission("Requested node configuration is not available");
-    let Refusal(_, why) = Refusal::error(1, "Memory specification can not be satisfied");
-    Err(Refusal(code, format!("{why}{failed}")))
+    let why = "Memory specification can not be satisfied";
+    Err(Refusal::because(why, UNAVAILABLE))
 }

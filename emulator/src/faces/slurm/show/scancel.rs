@@ -1,24 +1,17 @@
 //! `scancel`
 
-use super::{Filter, list, options, refuse, split_jobs, targets};
+use super::{Caller, Filter, Said, list, options, refuse, split_jobs, targets};
 use crate::faces::slurm::batch::{Reach, signal_number};
 use crate::faces::slurm::depend::Target;
 use crate::faces::slurm::options::Parsed;
-use crate::faces::slurm::show::Caller;
 use crate::faces::slurm::site::Site;
 use crate::faces::slurm::store::{Job, JobStore, State};
 use crate::faces::slurm::users::is_unknown;
 use crate::faces::slurm::wire::{Answer, Request};
 use crate::slurm::hostlist;
-use gridrig_core::time::SimTime;
 use std::collections::BTreeSet;
 
-pub(super) fn scancel(
-    store: &mut JobStore,
-    request: &Request,
-    caller: &Caller,
-    now: SimTime,
-) -> Result<Answer, Answer> {
+pub(super) fn scancel(store: &mut JobStore, request: &Request, caller: &Caller) -> Said {
     let parsed = options("scancel", request, &store.site)?;
     let mut named: Vec<Target> = Vec::new();
     for word in parsed.rest.iter().flat_map(|word| split_jobs(word)) {
@@ -65,7 +58,7 @@ pub(super) fn scancel(
             Some(number) if number != 9 || reach == Reach::Batch => {
                 store.signal(seq, number, reach);
             }
-            _ => drop(store.cancel(now, seq, caller.uid)),
+            _ => store.cancel(caller.now, seq, caller.uid),
         }
     }
     Ok(Answer {

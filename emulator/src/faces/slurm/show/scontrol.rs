@@ -8,9 +8,8 @@ pub(in crate::faces::slurm) use reservation::{
     answer as reserved, nodes as reserved_nodes, times_of,
 };
 
-use super::{options, refuse, split_jobs, targets};
+use super::{Caller, Outcome, options, refuse, split_jobs, targets};
 use crate::faces::slurm::batch::compress;
-use crate::faces::slurm::show::{Caller, Outcome};
 use crate::faces::slurm::store::{Hold, Job, JobStore, State};
 use crate::faces::slurm::wire::{Answer, JOB_NODES, Request};
 use crate::slurm::hostlist;
@@ -20,23 +19,18 @@ pub(super) fn scontrol(
     store: &mut JobStore,
     request: &Request,
     caller: &Caller,
-    now: SimTime,
 ) -> Result<Outcome, Answer> {
+    let now = caller.now;
     let parsed = options("scontrol", request, &store.site)?;
     let (one_line, quiet) = (parsed.has("oneliner"), parsed.has("quiet"));
     let words: Vec<&str> = parsed.rest.iter().map(String::as_str).collect();
     let Some((keyword, rest)) = words.split_first() else {
         return refuse("too few arguments for keyword:scontrol\n");
     };
-    match keyword.to_ascii_lowercase().as_str() {
-        "create" => return reservation::create(store, rest, caller, now),
-        "delete" => return reservation::delete(store, rest, caller),
-        "update" if reservation::is_meant(rest) => {
-            return reservation::update(store, rest, caller, now);
-        }
-        _ => {}
-    }
     let mut answer = match keyword.to_ascii_lowercase().as_str() {
+        "create" => return reservation::create(store, rest, caller),
+        "delete" => return reservation::delete(store, rest, caller),
+        "update" if reservation::is_meant(rest) => return reservation::update(store, rest, caller),
         "version" => Answer::said(crate::faces::slurm::site::VERSION_LINE.to_owned()),
         "ping" => Answer::said(format!("Slurmctld(primary) at {} is UP\n", store.site.host)),
         "show" => {
@@ -44,28 +38,28 @@ pub(super) fn scontrol(
             let of_job = of_job.map(|(_, nodes)| nodes.as_str());
             show(store, rest, of_job, one_line, now)
         }
-        // As root, Slurm's operator, and as any other user.
-        "hold" if caller.uid == 0 => each(store, keyword, rest, |store, seq| {
-            store.hold(now, seq, Hold::Admin)
-        }),
-        "hold" | "uhold" => each(store, keyword, rest, |store, seq| {
-            store.hold(now, seq, Hold::User)
-        }),
-        "release" => each(store, keyword, rest, |store, seq| store.release(now, seq)),
-        "requeue" => requeue(store, keyword, rest, None, now),
+        "hold" | "uhold" | "release" | "requeue" | "requeuehold" if rest.is_empty() => {
+            Answer::failed(1, format!("too few arguments for keyword:{keyword}\n"))
+        }
+        hold @ ("hold" | "uhold") => {
+            // As root, Slurm's operator, and as any other user.
+            let by = match hold == "hold" && caller.uid == 0 {
+                true => Hold::Admin,
+                false => Hold::User,
+            };
+            each(store, rest, |store, seq| store.hold(now, seq, by))
+        }
+        "release" => each(store, rest, |store, seq| store.release(now, seq)),
+        "requeue" => requeue(store, rest, None, now),
         // Of a job of one's own, as root or not.
-        "requeuehold" => requeue(store, keyword, rest, Some(Hold::Requeued), now),
+        "requeuehold" => requeue(store, rest, Some(Hold::Requeued), now),
         "wait_job" => wait_job(store, rest),
         "update" if rest.first().is_some_and(|word| is_node_name(word)) => {
-            cluster::update(store, rest, caller, now).unwrap_or_else(|refused| refused)
+            cluster::update(store, rest, caller).unwrap_or_else(|refused| refused)
         }
         "update" | "suspend" | "resume" | "reconfigure" | "shutdown" | "top" | "write" => {
-            Answer::failed(
-                1,
-                format!(
-                    "slurm_{keyword} error: Requested operation not supported on this system\n"
-                ),
-            )
+            let why = "Requested operation not supported on this system";
+            Answer::failed(1, format!("slurm_{keyword} error: {why}\n"))
         }
         _ => Answer::failed(1, format!("invalid keyword: {keyword}\n")),
     };
@@ -78,20 +72,24 @@ pub(super) fn scontrol(
 /// Whether it is `NodeName=...`, which may be cut short.
 fn is_node_name(word: &str) -> bool {
     let key = word.split('=').next().unwrap_or_default();
-    key.len() >= 5 && "nodename".starts_with(&key.to_ascii_lowercase())
+    is_short_for(key, "nodename", 5)
+}
+
+/// Whether it is the name, which may be cut short to so many letters.
+fn is_short_for(word: &str, name: &str, least: usize) -> bool {
+    word.len() >= least && name.starts_with(&word.to_ascii_lowercase())
 }
 
 /// Nodes are always ready, whether the job has them or not.
 fn wait_job(store: &JobStore, words: &[&str]) -> Answer {
-    match words {
-        [] => Answer::failed(1, "too few arguments for keyword:wait_job\n"),
-        [job] => {
-            match targets(job).is_some_and(|of| of.iter().any(|t| !store.find(*t).is_empty())) {
-                true => Answer::failed(0, format!("scontrol: Nodes are ready for job {job}\n")),
-                false => Answer::failed(1, format!("scontrol: Problem running job {job}\n")),
-            }
-        }
-        _ => Answer::failed(1, "too many arguments for keyword:wait_job\n"),
+    let job = match words {
+        [] => return Answer::failed(1, "too few arguments for keyword:wait_job\n"),
+        [job] => job,
+        _ => return Answer::failed(1, "too many arguments for keyword:wait_job\n"),
+    };
+    match targets(job).is_some_and(|of| of.iter().any(|t| !store.find(*t).is_empty())) {
+        true => Answer::failed(0, format!("scontrol: Nodes are ready for job {job}\n")),
+        false => Answer::failed(1, format!("scontrol: Problem running job {job}\n")),
     }
 }
 
@@ -109,36 +107,13 @@ fn show(
         return Answer::failed(1, "too many arguments for keyword:show\n");
     }
     // `job=7`, `JobId=7` and `job 7` alike.
-    let (entity, given) = match entity.split_once('=') {
+    let wanted = rest.first().copied();
+    let (entity, wanted) = match entity.split_once('=') {
         Some((entity, given)) => (entity, Some(given)),
-        None => (*entity, None),
+        None => (*entity, wanted),
     };
-    let wanted = given.or(rest.first().copied());
     // Entities may be cut short, as in `show part`.
-    let is = |name: &str, least: usize| {
-        entity.len() >= least && name.starts_with(&entity.to_ascii_lowercase())
-    };
-    if is("hostnames", 5) {
-        return host_names(wanted.or(of_job));
-    }
-    if is("hostlistsorted", 9) || is("hostlist", 5) {
-        return host_list(wanted.or(of_job), entity.len() > "hostlist".len());
-    }
-    if is("jobs", 1) || is("jobid", 4) {
-        return job::show(store, wanted, one_line, now);
-    }
-    if is("config", 3) {
-        return Answer::said(cluster::config(store, now));
-    }
-    if is("nodes", 1) {
-        return cluster::nodes(store, wanted, one_line, now);
-    }
-    if is("partitions", 2) {
-        return cluster::partition(store, wanted, one_line);
-    }
-    if is("reservations", 3) {
-        return reservation::show(store, wanted, one_line);
-    }
+    let is = |name: &str, least: usize| is_short_for(entity, name, least);
     // What an emulated cluster has none of.
     let none = [
         ("licenses", 1, "No licenses configured in Slurm.\n"),
@@ -148,13 +123,22 @@ fn show(
         ("aliases", 2, ""),
         ("daemons", 1, "slurmctld slurmd\n"),
     ];
-    if let Some((_, _, said)) = none.iter().find(|(name, least, _)| is(name, *least)) {
-        return Answer::said((*said).to_owned());
+    match none.iter().find(|(name, least, _)| is(name, *least)) {
+        _ if is("hostnames", 5) => host_names(wanted.or(of_job)),
+        _ if is("hostlistsorted", 9) || is("hostlist", 5) => {
+            host_list(wanted.or(of_job), entity.len() > "hostlist".len())
+        }
+        _ if is("jobs", 1) || is("jobid", 4) => job::show(store, wanted, one_line, now),
+        _ if is("config", 3) => Answer::said(cluster::config(store, now)),
+        _ if is("nodes", 1) => cluster::nodes(store, wanted, one_line, now),
+        _ if is("partitions", 2) => cluster::partition(store, wanted, one_line),
+        _ if is("reservations", 3) => reservation::show(store, wanted, one_line),
+        Some((_, _, said)) => Answer::said((*said).to_owned()),
+        None if is("topology", 1) => {
+            Answer::failed(0, "scontrol: error: No topology information available\n")
+        }
+        None => Answer::failed(1, format!("invalid entity:{entity} for keyword:show \n")),
     }
-    if is("topology", 1) {
-        return Answer::failed(0, "scontrol: error: No topology information available\n");
-    }
-    Answer::failed(1, format!("invalid entity:{entity} for keyword:show \n"))
 }
 
 fn host_names(list: Option<&str>) -> Answer {
@@ -184,15 +168,7 @@ fn host_list(list: Option<&str>, sorted: bool) -> Answer {
     Answer::said(format!("{names}\n"))
 }
 
-fn each(
-    store: &mut JobStore,
-    keyword: &str,
-    words: &[&str],
-    act: impl Fn(&mut JobStore, u32) -> bool,
-) -> Answer {
-    if words.is_empty() {
-        return Answer::failed(1, format!("too few arguments for keyword:{keyword}\n"));
-    }
+fn each(store: &mut JobStore, words: &[&str], act: impl Fn(&mut JobStore, u32) -> bool) -> Answer {
     let mut answer = Answer::default();
     let bare = |word: &&str| {
         let id = word.strip_prefix("jobid=").or(word.strip_prefix("JobId="));
@@ -211,16 +187,7 @@ fn each(
 }
 
 /// Lets jobs that run or have ended wait again, behind a hold or not.
-fn requeue(
-    store: &mut JobStore,
-    keyword: &str,
-    words: &[&str],
-    hold: Option<Hold>,
-    now: SimTime,
-) -> Answer {
-    if words.is_empty() {
-        return Answer::failed(1, format!("too few arguments for keyword:{keyword}\n"));
-    }
+fn requeue(store: &mut JobStore, words: &[&str], hold: Option<Hold>, now: SimTime) -> Answer {
     let mut answer = Answer::default();
     for word in words.iter().flat_map(|word| split_jobs(word)) {
         let name = word.split_once('=');
@@ -236,10 +203,8 @@ fn requeue(
             let done = store.requeue(now, seq, hold).err();
             why = why.or(done);
             let task = store.job(seq).and_then(|job| job.task.as_ref());
-            let (said, task) = (
-                done.unwrap_or("No error"),
-                task.map(|it| (it.array, it.index)),
-            );
+            let said = done.unwrap_or("No error");
+            let task = task.map(|it| (it.array, it.index));
             let Some((array, index)) = task else { continue };
             match tasks.iter_mut().find(|(other, _, _)| *other == said) {
                 Some((_, _, all)) => all.push(index),

@@ -6,7 +6,7 @@ use super::format::{
     field,
 };
 use super::scontrol::{reserved_nodes, times_of};
-use super::{list, options, refuse};
+use super::{Said, list, options, refuse};
 use crate::faces::slurm::options::Parsed;
 use crate::faces::slurm::site::{Down, NOBODY, Node, Site, VERSION, gres};
 use crate::faces::slurm::store::JobStore;
@@ -86,9 +86,8 @@ struct Line<'a> {
 
 impl Line<'_> {
     fn state(&self) -> (&'static str, &'static str) {
-        self.nodes
-            .first()
-            .map_or(("n/a", "n/a"), |node| node.state())
+        let first = self.nodes.first();
+        first.map_or(("n/a", "n/a"), |node| node.state())
     }
 
     fn busy(&self) -> usize {
@@ -101,10 +100,8 @@ impl Line<'_> {
 
     /// Nodes that are down.
     fn away(&self) -> impl Iterator<Item = &Node> {
-        self.nodes
-            .iter()
-            .copied()
-            .filter(|node| node.down.is_some())
+        let nodes = self.nodes.iter().copied();
+        nodes.filter(|node| node.down.is_some())
     }
 
     /// Why its nodes are down.
@@ -164,29 +161,21 @@ fn reservations(store: &JobStore, bare: bool) -> Answer {
     if store.reservations.is_empty() {
         return Answer::said("No reservations in the system\n".to_owned());
     }
-    let head = [
-        "RESV_NAME",
-        "STATE",
-        "START_TIME",
-        "END_TIME",
-        "DURATION",
-        "NODELIST",
-    ];
-    let head = head.map(str::to_owned);
+    let line = |name: &str, state: &str, [start, end]: [&str; 2], length: &str, nodes: &str| {
+        format!("{name:<10} {state:>8}  {start:>19}  {end:>19}  {length:>11}  {nodes}\n")
+    };
+    let span = ["START_TIME", "END_TIME"];
+    let head = line("RESV_NAME", "STATE", span, "DURATION", "NODELIST");
     let rows = store.reservations.iter().map(|view| {
         let (state, [start, end], length) = times_of(&store.site, view);
-        let name = view.wanted.name.to_string();
         let (length, nodes) = (times::long(length), reserved_nodes(&store.site, view));
-        [name, state.to_owned(), start, end, length, nodes]
+        line(&view.wanted.name, state, [&start, &end], &length, &nodes)
     });
-    let all = (!bare).then_some(head).into_iter().chain(rows);
-    let lines = all.map(|[name, state, start, end, length, nodes]| {
-        format!("{name:<10} {state:>8}  {start:>19}  {end:>19}  {length:>11}  {nodes}\n")
-    });
-    Answer::said(lines.collect())
+    let head = (!bare).then_some(head).into_iter();
+    Answer::said(head.chain(rows).collect())
 }
 
-pub(super) fn sinfo(store: &JobStore, request: &Request, now: SimTime) -> Result<Answer, Answer> {
+pub(super) fn sinfo(store: &JobStore, request: &Request, now: SimTime) -> Said {
     let parsed = options("sinfo", request, &store.site)?;
     if parsed.has("reservation") {
         return Ok(reservations(store, parsed.has("noheader")));
@@ -196,35 +185,21 @@ pub(super) fn sinfo(store: &JobStore, request: &Request, now: SimTime) -> Result
     let all = site.nodes(store.placements());
     let chosen = chosen(&parsed, site, &all)?;
     let lines = lines(&parsed, &pieces, chosen, site);
-    let mut out = String::new();
-    if parsed.has("long") && !parsed.has("noheader") {
-        out.push_str(&times::date(site.unix(now)));
-        out.push('\n');
-    }
-    let header = !parsed.has("noheader");
-    format::rows(&mut out, header, &pieces, &lines, |show, line| show(line));
-    Ok(Answer {
-        code: 0,
-        stdout: out,
-        stderr,
-    })
+    let (date, pieces) = (Some(site.unix(now)), (pieces, stderr));
+    let show = |show: &Show, line: &Line<'_>| show(line);
+    Ok(format::listing(&parsed, date, pieces, &lines, show))
 }
 
 fn pieces(parsed: &Parsed) -> (Vec<Piece<Show>>, String) {
-    let has = |name| parsed.has(name);
-    let usual = match (
-        has("list-reasons"),
-        has("summarize"),
-        has("Node"),
-        has("long"),
-    ) {
-        (true, .., true) => REASONS_LONG,
-        (true, ..) => REASONS,
-        (false, true, ..) => SUMMARY,
-        (.., true, true) => BY_NODE_LONG,
-        (.., true, false) => BY_NODE,
-        (.., false, true) => LONG,
-        (.., false, false) => DEFAULT,
+    let asked = ["list-reasons", "summarize", "Node", "long"].map(|name| parsed.has(name));
+    let usual = match asked {
+        [true, .., true] => REASONS_LONG,
+        [true, ..] => REASONS,
+        [false, true, ..] => SUMMARY,
+        [.., true, true] => BY_NODE_LONG,
+        [.., true, false] => BY_NODE,
+        [.., false, true] => LONG,
+        [.., false, false] => DEFAULT,
     };
     let complain = |what: &str, by_name| match by_name {
         true => format!("sinfo: error: Invalid job format specification: {what}\n"),

@@ -3,16 +3,14 @@
 mod fields;
 
 use super::format::{self, Piece};
-use super::{Filter, list, options, refuse, split_jobs, targets};
+use super::{Caller, Filter, Said, list, options, refuse, split_jobs, targets};
 use crate::faces::slurm::depend::Target;
 use crate::faces::slurm::options::Parsed;
-use crate::faces::slurm::show::Caller;
 use crate::faces::slurm::site::Site;
 use crate::faces::slurm::store::{Job, JobStore, Record, State};
 use crate::faces::slurm::users::is_unknown;
 use crate::faces::slurm::wire::{Answer, Request};
 use crate::slurm::hostlist;
-use crate::slurm::times;
 use fields::{FIELDS, STEP_FIELDS, Show, View};
 use gridrig_core::time::SimTime;
 use std::cmp::Ordering;
@@ -28,12 +26,8 @@ const STATES: &str = "PENDING,RUNNING,SUSPENDED,COMPLETED,CANCELLED,FAILED,TIMEO
     PREEMPTED,BOOT_FAIL,DEADLINE,OUT_OF_MEMORY,COMPLETING,CONFIGURING,RESIZING,RESV_DEL_HOLD,\
     REQUEUED,REQUEUE_FED,REQUEUE_HOLD,REVOKED,SIGNALING,SPECIAL_EXIT,STAGE_OUT,STOPPED";
 
-pub(super) fn squeue(
-    store: &JobStore,
-    request: &Request,
-    caller: &Caller,
-    now: SimTime,
-) -> Result<Answer, Answer> {
+pub(super) fn squeue(store: &JobStore, request: &Request, caller: &Caller) -> Said {
+    let now = caller.now;
     let parsed = options("squeue", request, &store.site)?;
     check(&parsed)?;
     let chosen = Chosen::of(&parsed, store, caller)?;
@@ -48,21 +42,16 @@ pub(super) fn squeue(
     records.retain(|record| chosen.takes(record, &store.site));
     let usual = if parsed.has("start") { "S" } else { "P,t,-p" };
     sort(&mut records, parsed.last("sort").unwrap_or(usual));
-    let (header, mut out) = (
-        !parsed.has("noheader"),
-        String::with_capacity(records.len() * 96),
-    );
     let view = View {
         site: &store.site,
         now,
     };
+    let show = |show: &Show, one: &Record<'_>| show(one, &view);
     if parsed.has("steps") {
         let (pieces, _) = format::letters(STEPS, &STEP_FIELDS);
         records.retain(|record| record.job.state == State::Running);
-        format::rows(&mut out, header, &pieces, &records, |show, one| {
-            show(one, &view)
-        });
-        return Ok(Answer::said(out));
+        let pieces = (pieces, String::new());
+        return Ok(format::listing(&parsed, None, pieces, &records, show));
     }
     let (pieces, mut stderr) = pieces(&parsed);
     for user in chosen.filter.users.iter().flatten() {
@@ -70,18 +59,8 @@ pub(super) fn squeue(
             stderr.push_str(&format!("squeue: error: Invalid user: {user}\n\n"));
         }
     }
-    if parsed.has("long") && header {
-        out.push_str(&times::date(store.site.unix(now)));
-        out.push('\n');
-    }
-    format::rows(&mut out, header, &pieces, &records, |show, one| {
-        show(one, &view)
-    });
-    Ok(Answer {
-        code: 0,
-        stdout: out,
-        stderr,
-    })
+    let (date, pieces) = (Some(store.site.unix(now)), (pieces, stderr));
+    Ok(format::listing(&parsed, date, pieces, &records, show))
 }
 
 /// What squeue refuses before it looks at any job.
@@ -122,20 +101,15 @@ impl Chosen {
             Some("") => parsed.rest.first().map(String::as_str),
             given => given,
         };
-        let jobs = match jobs {
-            None | Some("") => None,
-            Some(text) => {
-                let mut jobs = Vec::new();
-                for part in split_jobs(text) {
-                    let bad = || {
-                        let what = format!("squeue: error: Invalid job id: {part}\n");
-                        Answer::failed(1, what)
-                    };
-                    jobs.extend(targets(part.trim()).ok_or_else(bad)?);
-                }
-                Some(jobs)
-            }
+        let read = |text: &str| {
+            let all = split_jobs(text).into_iter().map(|part| {
+                let bad = || format!("squeue: error: Invalid job id: {part}\n");
+                targets(part.trim()).ok_or_else(|| Answer::failed(1, bad()))
+            });
+            let all: Result<Vec<Vec<Target>>, Answer> = all.collect();
+            all.map(|all| all.concat())
         };
+        let jobs = jobs.filter(|jobs| !jobs.is_empty()).map(read).transpose()?;
         let states = match list(parsed, "states") {
             None if parsed.has("start") => Some([State::Pending.names().1.to_owned()].into()),
             None => {

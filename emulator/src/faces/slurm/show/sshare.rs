@@ -1,7 +1,7 @@
 //! `sshare`, and the tables of commands that show accounts.
 
 use super::format::pad;
-use super::{options, refuse};
+use super::{Said, options, refuse};
 use crate::faces::slurm::options::Parsed;
 use crate::faces::slurm::site::Site;
 use crate::faces::slurm::wire::{Answer, Request};
@@ -46,10 +46,8 @@ pub(super) fn table(
     if !parsed.has("noheader") {
         line(columns.iter().map(|it| it.name.to_owned()).collect(), false);
         if !parsable {
-            line(
-                columns.iter().map(|it| "-".repeat(it.width)).collect(),
-                false,
-            );
+            let rule = columns.iter().map(|it| "-".repeat(it.width));
+            line(rule.collect(), false);
         }
     }
     lines.for_each(|cells| line(cells, true));
@@ -76,7 +74,7 @@ const FIELDS: [(&str, usize); 15] = [
 ];
 
 /// What a Slurm without fair shares answers, as an emulated cluster is one: nobody has any.
-pub(super) fn sshare(request: &Request, site: &Site) -> Result<Answer, Answer> {
+pub(super) fn sshare(request: &Request, site: &Site) -> Said {
     let parsed = options("sshare", request, site)?;
     if parsed.has("helpformat") {
         let lines = FIELDS.chunks(4).map(|four| {

@@ -19,6 +19,9 @@ pub(in crate::faces::slurm) const LONGEST: SimDuration = SimDuration::from_secs(
 /// given back.
 const GRACE: SimDuration = SimDuration::from_secs(60);
 
+/// How a job ended: its state, why, exit code and signal.
+type Ending = (State, &'static str, (u8, u8));
+
 impl JobStore {
     /// The job as the cluster's model takes it: accounts, and the programs that keys
     /// stand for, are known there by number, so that one with a name is known here alone.
@@ -76,7 +79,7 @@ impl JobStore {
     /// Takes in what `sbatch` asked for; answers the job's number.
     pub fn submit(&mut self, now: SimTime, order: Order, begin: Option<SimTime>) -> u32 {
         let mut job = self.new_job(now, order.batch);
-        if order.hold {
+        if order.given.has("hold") {
             // It gets its place among the others when it is released.
             job.hold = Some(Hold::User);
             self.next_priority += 1;
@@ -226,19 +229,20 @@ impl JobStore {
             // somebody removed the job by another interface.
             self.actions.push(Action::Kill(seq));
         }
-        let (state, why, exit) = match (job.ending, end.state) {
+        let ending = match (job.ending, end.state) {
             (Some(state), _) => (state, job.why, job.exit),
             (None, EndState::Completed) if executes => (State::Timeout, "TimeLimit", (0, 0)),
-            (None, EndState::Completed) => ended_well(job.plan.exit),
+            (None, EndState::Completed) if job.plan.exit == 0 => (State::Completed, "None", (0, 0)),
+            (None, EndState::Completed) => (State::Failed, "NonZeroExitCode", (job.plan.exit, 0)),
             (None, EndState::Cancelled) => (State::Cancelled, job.why, (0, 0)),
             (None, EndState::Rejected(_)) => (State::Failed, "BadConstraints", (0, 1)),
             (None, EndState::Failed(Reason::NodeFailed)) => (State::NodeFail, "NodeDown", (0, 1)),
             (None, EndState::Failed(_)) => (State::Failed, "NodeDown", (1, 0)),
         };
-        self.close(end.finish.unwrap_or(at), seq, state, why, exit);
+        self.close(end.finish.unwrap_or(at), seq, ending);
     }
 
-    fn close(&mut self, at: SimTime, seq: u32, state: State, why: &'static str, exit: (u8, u8)) {
+    pub(super) fn close(&mut self, at: SimTime, seq: u32, (state, why, exit): Ending) {
         let dropped = self.drops(seq, state);
         if !dropped {
             self.split(seq);
@@ -268,11 +272,6 @@ impl JobStore {
         self.ended.push_back((at, seq));
         self.stir(seq, at);
         self.forget();
-    }
-
-    /// A job that waits is cancelled.
-    pub(super) fn drop_waiting(&mut self, at: SimTime, seq: u32, why: &'static str) {
-        self.close(at, seq, State::Cancelled, why, (0, 0));
     }
 
     /// Whether a task that ends now has never been more than one of several
@@ -361,7 +360,7 @@ impl JobStore {
 
     /// The cluster did not take a job: somebody else used its name.
     pub fn not_taken(&mut self, seq: u32, now: SimTime) {
-        self.close(now, seq, State::Failed, "BadConstraints", (0, 1));
+        self.close(now, seq, (State::Failed, "BadConstraints", (0, 1)));
     }
 
     /// The process of a job has ended; `failed` says why it never began.
@@ -392,15 +391,12 @@ impl JobStore {
         self.actions.push(action);
     }
 
-    /// `scancel`: `false` if there was nothing left to cancel.
-    pub fn cancel(&mut self, now: SimTime, seq: u32, uid: u32) -> bool {
-        let why = match self.jobs.get(&seq) {
-            Some(job) if job.state == State::Pending => self.reason(job, now),
-            Some(job) if !job.state.is_ended() => job.why,
-            _ => return false,
-        };
-        let Some(job) = self.jobs.get_mut(&seq) else {
-            return false;
+    /// `scancel`.
+    pub fn cancel(&mut self, now: SimTime, seq: u32, uid: u32) {
+        let job = self.job(seq).filter(|job| !job.state.is_ended());
+        let why = job.map(|job| self.reason(job, now));
+        let (Some(why), Some(job)) = (why, self.jobs.get_mut(&seq)) else {
+            return;
         };
         job.cancelled_by = uid;
         match (job.state, job.machine) {
@@ -408,10 +404,9 @@ impl JobStore {
                 job.why = why;
                 self.actions.push(Action::Cancel(name));
             }
-            (State::Pending, None) => self.close(now, seq, State::Cancelled, why, (0, 0)),
+            (State::Pending, None) => self.close(now, seq, (State::Cancelled, why, (0, 0))),
             _ => self.end_early(seq, State::Cancelled, why, (0, 15)),
         }
-        true
     }
 
     /// `scontrol hold`: `false` if it has ended. One that runs stays as it is.
@@ -455,22 +450,11 @@ impl JobStore {
     }
 }
 
-fn ended_well(code: u8) -> (State, &'static str, (u8, u8)) {
-    match code {
-        0 => (State::Completed, "None", (0, 0)),
-        code => (State::Failed, "NonZeroExitCode", (code, 0)),
-    }
-}
-
 fn tasks(array: u32, list: &TaskList) -> impl Iterator<Item = Task> {
-    let (least, greatest) = (list.tasks.first(), list.tasks.last());
+    let ends = [list.tasks.first(), list.tasks.last()];
+    let [least, greatest] = ends.map(|task| task.copied().unwrap_or(0));
     let count = u32::try_from(list.tasks.len()).unwrap_or(u32::MAX);
-    let shape = (
-        count,
-        least.copied().unwrap_or(0),
-        greatest.copied().unwrap_or(0),
-        list.step,
-    );
+    let shape = (count, least, greatest, list.step);
     let at_a_time = list.at_a_time;
     list.tasks.iter().map(move |index| Task {
         array,

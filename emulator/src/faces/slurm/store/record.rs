@@ -97,28 +97,19 @@ impl JobStore {
         let mut records: Vec<Record<'_>> = Vec::new();
         let mut arrays: BTreeMap<(u32, Option<super::Hold>), usize> = BTreeMap::new();
         for job in jobs.filter(|job| !job.dropped && !self.is_aged(job, now)) {
-            let pending = job
-                .task
-                .as_ref()
-                .filter(|task| job.state == State::Pending && job.id == task.array && !apart);
-            let Some(task) = pending else {
+            let waits = job.state == State::Pending && !apart;
+            let task = job.task.as_ref().filter(|task| job.id == task.array);
+            let Some(task) = task.filter(|_| waits) else {
                 records.push(self.record(job, now));
                 continue;
             };
-            let known = arrays.get(&(task.array, job.hold));
-            match known.and_then(|at| records.get_mut(*at)) {
-                Some(record) => {
-                    if let Some(tasks) = &mut record.tasks {
-                        tasks.push(task.index);
-                    }
-                }
-                None => {
-                    arrays.insert((task.array, job.hold), records.len());
-                    let mut record = self.record(job, now);
-                    record.tasks = Some(vec![task.index]);
-                    records.push(record);
-                }
+            let at = *arrays
+                .entry((task.array, job.hold))
+                .or_insert(records.len());
+            if at == records.len() {
+                records.push(self.record(job, now));
             }
+            records[at].tasks.get_or_insert_default().push(task.index);
         }
         // The last that waits of several is a job like any other.
         for record in &mut records {

@@ -343,7 +343,7 @@ fn something_happens(store: &mut JobStore, second: u64, roll: &mut impl FnMut(u3
         }
         5 => drop(store.hold(now, seq, Hold::User)),
         6 => drop(store.release(now, seq)),
-        7 => drop(store.cancel(now, seq, 0)),
+        7 => store.cancel(now, seq, 0),
         8 => drop(store.requeue(now, seq, None)),
         _ => match store.job(seq).map(|job| (job.state, job.machine)) {
             Some((State::Pending, Some(_))) => start(store, second, seq),

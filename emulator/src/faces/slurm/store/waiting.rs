@@ -101,7 +101,8 @@ impl JobStore {
         };
         if !fulfilled {
             if job.batch.kill_on_invalid_dep && Wish::can_never(&job.wishes) {
-                return self.drop_waiting(now, seq, "DependencyNeverSatisfied");
+                let why = "DependencyNeverSatisfied";
+                return self.close(now, seq, (State::Cancelled, why, (0, 0)));
             }
             self.waiting.add_wishes(job);
             return;
@@ -134,11 +135,8 @@ impl JobStore {
         let numbers = [Some(job.id), array.filter(|array| *array != job.id)];
         let mut who = BTreeSet::new();
         if job.state.is_ended() && !self.waiting.singles.is_empty() {
-            who = self
-                .waiting
-                .singles
-                .remove(&single(job))
-                .unwrap_or_default();
+            let same = self.waiting.singles.remove(&single(job));
+            who = same.unwrap_or_default();
         }
         for number in numbers.into_iter().flatten() {
             who.extend(self.waiting.others.remove(&number).into_iter().flatten());
@@ -190,16 +188,12 @@ impl JobStore {
         if job.wishes.is_empty() {
             return true;
         }
-        let verdicts: Vec<(Wish, Verdict)> = job
-            .wishes
-            .iter()
-            .map(|wish| (*wish, self.verdict(job, wish)))
-            .collect();
+        let verdict = |wish: &Wish| (*wish, self.verdict(job, wish));
+        let verdicts: Vec<(Wish, Verdict)> = job.wishes.iter().map(verdict).collect();
         let one = |(wish, verdict): &(Wish, Verdict)| wish.any && *verdict == Verdict::Fulfilled;
         let enough = verdicts.iter().any(one);
-        let left = verdicts
-            .into_iter()
-            .filter(|(_, v)| *v != Verdict::Fulfilled);
+        let left = verdicts.into_iter();
+        let left = left.filter(|(_, v)| *v != Verdict::Fulfilled);
         let left = left.map(|(wish, verdict)| Wish {
             failed: verdict == Verdict::Never,
             ..wish

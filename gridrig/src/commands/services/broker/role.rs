@@ -1,7 +1,7 @@
 //! `gridrig broker role`
 
 use crate::cli::RoleArgs;
-use crate::commands::{print, print_json};
+use crate::commands::answer;
 use crate::exit::Failure;
 use anyhow::anyhow;
 use gridrig_core::session::Roles;
@@ -18,14 +18,11 @@ const LOOK: Duration = Duration::from_millis(100);
 pub(super) fn set_role(args: &RoleArgs) -> Result<(), Failure> {
     let runtime = tokio::runtime::Runtime::new().map_err(Failure::run)?;
     let session = runtime.block_on(change(args))?;
-    if args.json {
-        return print_json(&session);
-    }
-    let role = session.role.as_deref().unwrap_or("none");
-    print(&format!(
-        "the broker is {role} to {} (session {})\n",
-        args.peer, session.state
-    ))
+    answer(args.json, &session, |session| {
+        let role = session.role.as_deref().unwrap_or("none");
+        let (peer, state) = (&args.peer, &session.state);
+        format!("the broker is {role} to {peer} (session {state})\n")
+    })
 }
 
 #[allow(

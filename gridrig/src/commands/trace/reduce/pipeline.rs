@@ -34,7 +34,6 @@ impl Pipeline {
         if let Some(processors) = args.processors {
             pipeline.machine = Some(processors.into());
         }
-        pipeline.processors = pipeline.machine;
         if args.rank.is_some() && pipeline.spec.choose.is_none() {
             bail!(
                 "--rank: there are no windows to rank (expected --window-length, or a scenario \
@@ -118,7 +117,7 @@ impl Pipeline {
     /// What the trace says of its machine counts where nobody has said.
     pub(super) fn settle_processors(&mut self, loaded: &Loaded) -> Result<()> {
         let known = loaded.known_processors().map(u64::from);
-        self.processors = self.processors.or(known);
+        self.processors = self.machine.or(known);
         let Keep::Load { processors, .. } = &mut self.spec.keep else {
             return Ok(());
         };

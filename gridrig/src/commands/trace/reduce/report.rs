@@ -5,7 +5,7 @@ use crate::check::{StepReport, human, steps};
 use gridrig_core::time::SimDuration;
 use gridrig_results::text::{cells, table};
 use gridrig_tracelab::reduce::{
-    COMPONENTS, Load, Provenance, RankedWindow, Reduced, WindowRanking, Written,
+    COMPONENTS, Load, Provenance, RankedWindow, Reduced, WindowRanking,
 };
 use gridrig_tracelab::validate::{Agreement, Validation};
 use serde::Serialize;
@@ -46,7 +46,7 @@ pub(super) struct Report {
     /// The steps as they stand in the header of the reduced trace.
     reduction: Provenance,
     /// Fields 17 and 18 that were cleared, since the job they name is gone.
-    cut_dependencies: u64,
+    pub(super) cut_dependencies: u64,
     /// Whether it is like its source; null when that was not asked.
     pub(super) validation: Option<Validation>,
     /// What the user should know.
@@ -81,12 +81,6 @@ impl Report {
             validation: None,
             warnings,
         }
-    }
-
-    /// What is known once the trace has been written.
-    pub(super) fn add_written(&mut self, written: Written) {
-        self.cut_dependencies = written.cut_dependencies;
-        self.warnings.extend(written.warnings);
     }
 }
 

@@ -8,24 +8,9 @@ use gridrig_tracelab::synth::lublin::Preset;
 use gridrig_tracelab::synth::poisson::Koala;
 use std::path::PathBuf;
 
-/// `gridrig trace synthesize`
-#[derive(Debug, Args)]
-#[command(after_help = "Examples:\n  \
-        gridrig trace synthesize lublin --processors 128 --days 7 --load 0.7 --seed 1 --out week.swf.gz\n  \
-        gridrig trace synthesize poisson --preset koala-w2 --out w2.swf\n  \
-        gridrig trace synthesize like traces/ctc-like.swf.gz --model-out ctc.json\n  \
-        gridrig trace synthesize model ctc.json --seed 2 --days 30 --out month.swf.gz\n\n\
-        Without --out nothing is written: the trace is generated and its statistics are printed. \
-        Same model and seed, same bytes. docs/synthesize.md has the models and file formats.")]
-pub struct SynthesizeArgs {
-    /// Which model.
-    #[command(subcommand)]
-    pub(super) what: What,
-}
-
-/// The kinds of models.
+/// `gridrig trace synthesize`: the kinds of models.
 #[derive(Debug, Subcommand)]
-pub(super) enum What {
+pub enum What {
     /// The Lublin-Feitelson model of parallel machines, with a load of your
     /// choice
     Lublin(LublinArgs),
@@ -82,7 +67,7 @@ impl Common {
         Generates a week, unless --jobs or --days says otherwise. --load is demand / (processors x \
         days), reached by scaling the gaps between arrivals; without it the published gaps are \
         used.")]
-pub(super) struct LublinArgs {
+pub struct LublinArgs {
     /// Published parameter set
     #[arg(long, default_value = "all", value_parser = known(LUBLIN))]
     pub(super) preset: Preset,
@@ -116,7 +101,7 @@ const LUBLIN: &[(Preset, &str, &str)] = &[
         The KOALA paper (e-Science 2006) prints run times only in a figure; 150 to 250 s is our \
         choice. The SWF queue of a job is its number of components. For other mixes write the \
         model with --model-out, edit it, and generate the trace with `synthesize model`.")]
-pub(super) struct PoissonArgs {
+pub struct PoissonArgs {
     /// Which workload
     #[arg(long, default_value = "koala-w1", value_parser = known(KOALA))]
     pub(super) preset: Koala,
@@ -145,7 +130,7 @@ const KOALA: &[(Koala, &str, &str)] = &[
         gridrig trace synthesize like traces/ctc-like.swf.gz --model-out ctc.json --out other.swf.gz\n\n\
         By default generates as many jobs as the source has, over as many days (--jobs, --days). \
         The model holds tables of counts, no jobs; `synthesize model` needs nothing else.")]
-pub(super) struct LikeArgs {
+pub struct LikeArgs {
     /// The trace to resemble, plain or compressed
     pub(super) trace: PathBuf,
     /// Processors of the machine, if the header lacks them
@@ -161,7 +146,7 @@ pub(super) struct LikeArgs {
         gridrig trace synthesize burst --jobs 1000 --bursts 8,5,100 --run-time 5000,300,700 --size 204,11,23 --out week.swf.gz\n\n\
         Moments are those of the jobs in a run: run times divided by 60 and at least \
         1 s. Without options the presets are the traces that ship in traces/.")]
-pub(super) struct BurstArgs {
+pub struct BurstArgs {
     /// The week to begin with
     #[arg(long, default_value = "grid5000", value_parser = known(WEEKS))]
     pub(super) preset: Week,
@@ -205,7 +190,7 @@ const WEEKS: &[(Week, &str, &str)] = &[
 #[command(after_help = "Example:\n  \
         gridrig trace synthesize model traces/grid5000-like.json --out week.swf.gz\n\n\
         Model files are what --model-out writes; docs/synthesize.md describes them.")]
-pub(super) struct ModelArgs {
+pub struct ModelArgs {
     /// The model file
     pub(super) file: PathBuf,
     #[command(flatten)]

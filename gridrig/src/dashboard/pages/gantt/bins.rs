@@ -37,14 +37,12 @@ pub(super) fn draw(timeline: &Timeline, found: &Found, (from, to): (i64, i64)) -
             let at = at.clamp(from, to).saturating_sub(from);
             (at as f64 * across).min(COLUMNS as f64)
         };
-        let (left, right) = (
-            column(timeline.ran.start[row]),
-            column(timeline.ran.end[row]),
-        );
+        let ran = &timeline.ran;
+        let (left, right) = (column(ran.start[row]), column(ran.end[row]));
         let share = f64::from(span.taken) / f64::from(span.per_node.max(1));
         let low = f64::from(span.first) * up;
         let high = (low + f64::from(span.height()) * up).min(lines as f64);
-        let cover = &mut covers[usize::from(timeline.ran.away[row])];
+        let cover = &mut covers[usize::from(ran.away[row])];
         let first = (low.floor() as usize).min(lines - 1);
         let end = (high.ceil() as usize).clamp(first + 1, lines);
         for line in first..end {
@@ -54,10 +52,8 @@ pub(super) fn draw(timeline: &Timeline, found: &Found, (from, to): (i64, i64)) -
     }
     let [here, away] = covers.map(|cover| cover.cells());
     let text = |(here, away): (&Vec<f64>, &Vec<f64>)| {
-        let pairs = here.iter().map(level).zip(away.iter().map(level));
-        pairs
-            .map(|(here, away)| char::from(FIRST + 9 * here + away))
-            .collect()
+        let cell = |(here, away)| char::from(FIRST + 9 * level(here) + level(away));
+        here.iter().zip(away).map(cell).collect()
     };
     let lines: Vec<String> = here.iter().zip(&away).map(text).collect();
     json!({ "mode": "bins", "columns": COLUMNS, "lines": lines })

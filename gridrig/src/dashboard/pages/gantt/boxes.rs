@@ -20,7 +20,7 @@ fn seconds(nanos: i64) -> f64 {
 /// A placement says how many processors of a node a job has; which ones is
 /// decided here, the lowest that are free among the jobs that are shown.
 pub(super) fn draw(timeline: &Timeline, found: &Found, (from, to): (i64, i64)) -> Option<Value> {
-    if found.len() > MOST || found.spans.len() > MOST {
+    if found.rows.len() > MOST || found.spans.len() > MOST {
         return None;
     }
     let mut spans = found.spans.clone();

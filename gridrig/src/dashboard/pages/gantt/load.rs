@@ -65,12 +65,6 @@ pub(super) struct Found {
     pub(super) spans: Vec<Span>,
 }
 
-impl Found {
-    pub(super) fn len(&self) -> usize {
-        self.rows.len()
-    }
-}
-
 /// The clusters of a grid one after another on the axis of all processors, and
 /// the stretches of each.
 fn axis(grid: &GridDoc) -> (Vec<ClusterUse>, Vec<Vec<Group>>) {
@@ -105,6 +99,8 @@ impl Timeline {
         let table = TableColumns::open(dir, names::JOBS)?;
         let end = i64::try_from(manifest.end_ns).unwrap_or(i64::MAX);
         let (clusters, groups) = axis(&manifest.grid);
+        let i64s = |name| table.has(name).then(|| table.i64s(name)).transpose();
+        let has_clusters = table.has("clusters");
         thread::scope(|scope| {
             // The placements take about as long as all the rest.
             let placements = scope.spawn(|| rundir::read_placements(dir, &manifest.grid));
@@ -114,15 +110,9 @@ impl Timeline {
             Ok(Timeline {
                 job: table.u32s("job_id")?,
                 submit: table.i64s("submit_ns")?,
-                window: match table.has("earliest_start_ns") {
-                    true => Some(table.i64s("earliest_start_ns")?),
-                    false => None,
-                },
+                window: i64s("earliest_start_ns")?,
                 reserved: reserved(dir, &manifest)?,
-                clusters_of: match table.has("clusters") {
-                    true => Some(table.u32s("clusters")?),
-                    false => None,
-                },
+                clusters_of: has_clusters.then(|| table.u32s("clusters")).transpose()?,
                 spans: spans(&groups, &ran, &placements),
                 clusters,
                 end,
@@ -157,11 +147,8 @@ impl Timeline {
     }
 
     pub(super) fn never_ran(&self) -> u64 {
-        self.ran
-            .start
-            .iter()
-            .filter(|start| **start == Ran::NEVER)
-            .count() as u64
+        let starts = self.ran.start.iter();
+        starts.filter(|start| **start == Ran::NEVER).count() as u64
     }
 
     pub(super) fn processors(&self) -> u64 {
@@ -176,12 +163,10 @@ impl Timeline {
         };
         let rows = (0..self.ran.start.len()).filter(|row| inside(*row));
         let spans = self.spans.iter();
+        let spans = spans.filter(|span| inside(span.row as usize)).copied();
         Found {
             rows: rows.map(|row| row as u32).collect(),
-            spans: spans
-                .filter(|span| inside(span.row as usize))
-                .copied()
-                .collect(),
+            spans: spans.collect(),
         }
     }
 

@@ -152,6 +152,15 @@ async fn delete(State(own): State<Shared>, body: String) -> Answer {
         return Err(bad_request(text).into());
     }
     let chosen = chosen(&own, &pairs).await?;
+    let mut runs = chosen.runs.iter();
+    if let Some(run) = runs.find(|run| run.state.name() == "running") {
+        let text = format!(
+            "{}: it is being run (expected runs that are over).",
+            run.path
+        );
+        let (status, title) = (StatusCode::CONFLICT, "Nothing was deleted");
+        return Ok(layout::message(status, Tab::Runs, title, &text));
+    }
     let removed = work(&own, move |own| {
         own.with_catalogue(|opened| {
             let mut all = Removed::default();

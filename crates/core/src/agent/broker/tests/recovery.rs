@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::agent::Drain;
-use crate::agent::store::visit_name;
+use crate::agent::store::{SubmitError, visit_name};
 
 /// A broker that began its life at 10 s is sent a job that was meant for 1 s;
 /// answers its questions.
@@ -57,6 +57,40 @@ fn a_job_that_nobody_has_is_here_and_is_decided() {
     broker.advance(millis(15_000));
     let expected = [RECOVERED, EventKind::Dispatched.name()];
     assert_eq!(told(&broker), expected);
+}
+
+#[test]
+fn so_many_jobs_are_looked_for_at_a_time_and_one_that_is_nowhere_makes_room() {
+    let (mut broker, _) = asking();
+    let arrival = |number: u32| Arrival {
+        key: Some(format!("run/{number}/0/0")),
+        id: Some(JobId(number)),
+        meant: Some(millis(1000)),
+        sought: true,
+        ..Arrival::of(JobSpec::rigid(JobId(number), 1, SimDuration::from_secs(9)))
+    };
+    for number in 1..100_000 {
+        let answer = broker.handle(millis(10_200), arrival(number));
+        assert_eq!(answer.unwrap_err(), SubmitError::NotFoundYet);
+        if number < 99_999 {
+            drop(broker.envelopes());
+        }
+    }
+    let questions = broker.envelopes();
+    let brought = Arrival {
+        sought: false,
+        ..arrival(100_000)
+    };
+    for more in [arrival(100_000), brought.clone()] {
+        let answer = broker.handle(millis(10_300), more);
+        assert_eq!(answer.unwrap_err(), SubmitError::NotFoundYet);
+        assert!(broker.envelopes().is_empty());
+    }
+    for question in questions {
+        deliver(&mut broker, question, Err(Undelivered::Declined(None)));
+    }
+    assert!(broker.handle(millis(10_400), brought).is_ok());
+    assert!(!broker.envelopes().is_empty());
 }
 
 /// A broker that a cluster of its own has confirmed a job to, and has been restarted since.

@@ -3,13 +3,13 @@
 //! The job begins everywhere when the last of them starts.
 
 use super::{Around, CoAllocate, Part, Placed, say};
-use crate::agent::{Asked, ClaimAnswer, ClaimShare, ClaimStep, Passed};
+use crate::agent::{Asked, ClaimAnswer, ClaimShare, ClaimStep};
 use crate::broker::Broker;
 use crate::coallocation::{Answer, Question, Search, Step, Wanted};
 use crate::event::{Event, EventKind};
 use crate::ids::{ClusterId, JobId};
 use crate::job::Reason;
-use crate::message::{Route, Target};
+use crate::message::Target;
 use crate::time::{Decimal, SimDuration, SimTime};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -98,10 +98,8 @@ impl CoAllocate {
         let longest = lengths.max().unwrap_or(spec.run_time);
         let longest = longest.max(spec.requested_time.unwrap_or_default());
         let groups = clusters.iter().flat_map(|(_, all)| all.groups());
-        let slowest = groups
-            .map(|group| group.speed)
-            .min()
-            .unwrap_or(Decimal::ONE);
+        let speeds = groups.map(|group| group.speed);
+        let slowest = speeds.min().unwrap_or(Decimal::ONE);
         let longest = SimDuration::from_nanos(slowest.divide(longest.as_nanos()));
         // The middleware begins, and the search is over, before the first reservation starts.
         // What they read is there, wherever they are.
@@ -180,12 +178,8 @@ impl CoAllocate {
     fn let_go_of(&self, broker: &Broker, cx: &mut Around<'_>, job: JobId, at: usize) {
         if let Some(placed) = self.placed.get(&job) {
             let asked = Asked { job, at: placed.at };
-            say(
-                broker,
-                cx,
-                broker.config.clusters[at].0,
-                (asked, ClaimStep::Release),
-            );
+            let cluster = broker.config.clusters[at].0;
+            say(broker, cx, cluster, (asked, ClaimStep::Release));
         }
     }
 
@@ -200,14 +194,7 @@ impl CoAllocate {
         placed.at = name;
         searching.asked = Some((question.resource, question.jobs));
         let step = ClaimStep::Reserve {
-            job: Passed {
-                job,
-                route: Route {
-                    from: Some(broker.config.domain),
-                    ..held.route
-                },
-                has_data: false,
-            },
+            job: held.passed_by(broker.config.domain),
             share: searching.share(question.jobs),
             length: searching.lengths[question.resource],
             timeout: searching.timeout,

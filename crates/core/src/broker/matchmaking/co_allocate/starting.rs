@@ -65,11 +65,8 @@ impl CoAllocate {
         job: JobId,
         reserved: Option<SimTime>,
     ) {
-        let ahead = Self::ahead(
-            broker,
-            job,
-            broker.config.settings.co_allocation.claim_timeout,
-        );
+        let most = broker.config.settings.co_allocation.claim_timeout;
+        let ahead = Self::ahead(broker, job, most);
         let others = self.being_started(cx.now(), job);
         let (Some(placed), Some(held)) = (self.placed.get_mut(&job), broker.jobs.get_mut(&job))
         else {

@@ -2,8 +2,8 @@
 
 use super::layout;
 use crate::faces::slurm::batch::MAX_ARRAY_SIZE;
-use crate::faces::slurm::show::{Caller, refuse};
-use crate::faces::slurm::site::{Down, MIN_JOB_AGE, Node, VERSION, gres};
+use crate::faces::slurm::show::{Caller, Said, refuse};
+use crate::faces::slurm::site::{Down, MIN_JOB_AGE, Node, Site, VERSION, gres};
 use crate::faces::slurm::store::{Action, JobStore};
 use crate::faces::slurm::wire::Answer;
 use crate::nodes;
@@ -20,37 +20,35 @@ pub(super) fn config(store: &JobStore, now: SimTime) -> String {
         true => "CR_CPU",
         false => "CR_CPU_MEMORY",
     };
-    let keys: [(&str, String); 24] = [
-        (
-            "AccountingStorageType",
-            "accounting_storage/none".to_owned(),
-        ),
-        ("AuthType", "auth/none".to_owned()),
-        ("BOOT_TIME", site.stamp(SimTime::ZERO)),
-        ("ClusterName", site.cluster.clone()),
-        ("DefMemPerNode", "UNLIMITED".to_owned()),
-        ("EnforcePartLimits", "ALL".to_owned()),
-        ("FirstJobId", "1".to_owned()),
-        ("KillWait", "5 sec".to_owned()),
-        ("MaxArraySize", MAX_ARRAY_SIZE.to_string()),
-        ("MaxJobCount", site.max_jobs.to_string()),
-        ("MaxJobId", "67043328".to_owned()),
-        ("MaxMemPerNode", "UNLIMITED".to_owned()),
-        ("MinJobAge", format!("{age} sec")),
-        ("MpiDefault", "none".to_owned()),
-        ("NEXT_JOB_ID", store.next_id().to_string()),
-        ("OverTimeLimit", "0 min".to_owned()),
-        ("PreemptMode", "OFF".to_owned()),
-        ("PriorityType", "priority/basic".to_owned()),
-        (
-            "SchedulerParameters",
-            format!("gridrig_discipline={}", site.discipline),
-        ),
-        ("SchedulerType", "sched/builtin".to_owned()),
-        ("SelectType", "select/cons_tres".to_owned()),
-        ("SelectTypeParameters", select.to_owned()),
-        ("SlurmctldHost[0]", site.host.clone()),
-        ("SLURM_VERSION", VERSION.to_owned()),
+    let (booted, age) = (site.stamp(SimTime::ZERO), format!("{age} sec"));
+    let (largest, most) = (MAX_ARRAY_SIZE.to_string(), site.max_jobs.to_string());
+    let next = store.next_id().to_string();
+    let scheduler = format!("gridrig_discipline={}", site.discipline);
+    let keys: [(&str, &str); 24] = [
+        ("AccountingStorageType", "accounting_storage/none"),
+        ("AuthType", "auth/none"),
+        ("BOOT_TIME", &booted),
+        ("ClusterName", &site.cluster),
+        ("DefMemPerNode", "UNLIMITED"),
+        ("EnforcePartLimits", "ALL"),
+        ("FirstJobId", "1"),
+        ("KillWait", "5 sec"),
+        ("MaxArraySize", &largest),
+        ("MaxJobCount", &most),
+        ("MaxJobId", "67043328"),
+        ("MaxMemPerNode", "UNLIMITED"),
+        ("MinJobAge", &age),
+        ("MpiDefault", "none"),
+        ("NEXT_JOB_ID", &next),
+        ("OverTimeLimit", "0 min"),
+        ("PreemptMode", "OFF"),
+        ("PriorityType", "priority/basic"),
+        ("SchedulerParameters", &scheduler),
+        ("SchedulerType", "sched/builtin"),
+        ("SelectType", "select/cons_tres"),
+        ("SelectTypeParameters", select),
+        ("SlurmctldHost[0]", &site.host),
+        ("SLURM_VERSION", VERSION),
     ];
     let mut out = format!("Configuration data as of {}\n", site.stamp(now));
     for (key, value) in keys {
@@ -67,7 +65,7 @@ pub(super) fn nodes(
     now: SimTime,
 ) -> Answer {
     let all = store.site.nodes(store.placements());
-    let text = |node: &Node| layout(&node_lines(store, node, now), one_line);
+    let text = |node: &Node| layout(&node_lines(&store.site, node, now), one_line);
     let Some(wanted) = wanted else {
         return Answer::said(all.iter().map(text).collect());
     };
@@ -85,8 +83,7 @@ pub(super) fn nodes(
     answer
 }
 
-fn node_lines(store: &JobStore, node: &Node, now: SimTime) -> Vec<String> {
-    let site = &store.site;
+fn node_lines(site: &Site, node: &Node, now: SimTime) -> Vec<String> {
     let group = &site.resources.groups()[node.group];
     let (name, cpus, taken) = (&node.name, node.cpus, node.taken);
     let disk = group.disk_mib.unwrap_or(0);
@@ -129,12 +126,7 @@ fn node_lines(store: &JobStore, node: &Node, now: SimTime) -> Vec<String> {
 }
 
 /// `scontrol update NodeName=...`: nodes are taken down, or set back to work.
-pub(super) fn update(
-    store: &mut JobStore,
-    words: &[&str],
-    caller: &Caller,
-    now: SimTime,
-) -> Result<Answer, Answer> {
+pub(super) fn update(store: &mut JobStore, words: &[&str], caller: &Caller) -> Said {
     let (mut names, mut state, mut reason) = (None, None, None);
     for word in words {
         let (key, value) = match word.split_once('=') {
@@ -154,19 +146,13 @@ pub(super) fn update(
     let up = match &*state.to_ascii_lowercase() {
         "resume" | "undrain" => true,
         "down" | "drain" if !reason.is_empty() => false,
-        "down" | "drain" => {
-            return refuse(
-                "You must specify a reason when DOWNING or DRAINING a node. Request denied\n",
-            );
-        }
+        "down" | "drain" => return refuse(NO_REASON),
         _ => return refuse(format!("Invalid input: State={state}\n{STATES}")),
     };
     let is_drained = state.eq_ignore_ascii_case("drain");
     let all = store.site.nodes(store.placements());
-    let found = names
-        .iter()
-        .map(|name| all.iter().find(|node| node.name == *name));
-    let found: Option<Vec<&Node>> = found.collect();
+    let named = |name: &String| all.iter().find(|node| node.name == *name);
+    let found: Option<Vec<&Node>> = names.iter().map(named).collect();
     let Some(found) = found.filter(|found| !found.is_empty()) else {
         return refuse("slurm_update error: Invalid node name specified\n");
     };
@@ -186,7 +172,7 @@ pub(super) fn update(
             reason: reason.to_owned(),
             by: caller.user.to_string(),
             uid: caller.uid,
-            at: now,
+            at: caller.now,
             is_drained,
         };
         if !up {
@@ -195,6 +181,10 @@ pub(super) fn update(
     }
     Ok(Answer::default())
 }
+
+/// What Slurm says of a node that is taken down for no reason.
+const NO_REASON: &str =
+    "You must specify a reason when DOWNING or DRAINING a node. Request denied\n";
 
 /// What Slurm says of a state that it does not know.
 const STATES: &str = "Request aborted\nValid states are: NoResp DRAIN FAIL FUTURE RESUME POWER_DOWN \
@@ -206,17 +196,13 @@ const UNSUPPORTED: &str = "Requested operation not supported on this system\n";
 pub(super) fn partition(store: &JobStore, wanted: Option<&str>, one_line: bool) -> Answer {
     let site = &store.site;
     if let Some(other) = wanted.filter(|name| *name != site.partition) {
-        let mut answer = Answer::said(format!("Partition {other} not found\n"));
-        answer.code = 1;
-        return answer;
+        return Answer::missing(format!("Partition {other} not found\n"));
     }
     let nodes = site.nodes(std::iter::empty());
     let names = hostlist::compress(nodes.iter().map(|node| node.name.as_str()));
     let (cpus, count) = (site.resources.processors(), nodes.len());
-    let memory: u64 = site
-        .resources
-        .groups()
-        .iter()
+    let memory = site.resources.groups().iter();
+    let memory = memory
         .map(|group| u64::from(group.count).saturating_mul(group.memory_mib.unwrap_or(1)))
         .fold(0, u64::saturating_add);
     let lines = [

@@ -2,7 +2,7 @@
 
 use super::layout;
 use crate::faces::slurm::depend::Target;
-use crate::faces::slurm::file_names::{default_output, fill_for};
+use crate::faces::slurm::file_names::{NO_TASK, default_output, facts, fill};
 use crate::faces::slurm::show::{in_directory, or_null, targets, tres};
 use crate::faces::slurm::store::{JobStore, Record, State};
 use crate::faces::slurm::users::group_name;
@@ -12,21 +12,18 @@ use gridrig_core::time::SimTime;
 
 pub(super) fn show(store: &JobStore, wanted: Option<&str>, one_line: bool, now: SimTime) -> Answer {
     let unknown = |of: &str| Answer::failed(1, format!("{of} error: Invalid job id specified\n"));
-    let chosen = match wanted {
-        None => None,
-        Some(word) => match targets(word) {
-            Some(targets) => Some(targets),
-            None => return unknown("scontrol_print_job"),
-        },
-    };
+    let chosen = wanted.map(targets);
+    if chosen == Some(None) {
+        return unknown("scontrol_print_job");
+    }
+    let chosen = chosen.flatten();
     let mut records = store.records(now, chosen.as_deref(), false);
     if records.is_empty() {
         return match wanted {
             // The array is known, its task is not.
-            Some(word) if is_array(store, chosen.as_deref()) => Answer {
-                code: 1,
-                ..Answer::said(format!("Job {word} not found\n"))
-            },
+            Some(word) if is_array(store, chosen.as_deref()) => {
+                Answer::missing(format!("Job {word} not found\n"))
+            }
             Some(_) => unknown("slurm_load_jobs"),
             None => Answer::said("No jobs in the system\n".to_owned()),
         };
@@ -57,11 +54,8 @@ fn lines(store: &JobStore, record: &Record<'_>, now: SimTime) -> Vec<String> {
     let (job, partition) = (record.job, &store.site.partition);
     let batch = &*job.batch;
     let (user, uid, gid, nice) = (&batch.user, batch.uid, batch.gid, batch.nice);
-    let (group, account, qos) = (
-        group_name(gid),
-        or_null(&batch.account),
-        or_null(&batch.qos),
-    );
+    let (account, qos) = (or_null(&batch.account), or_null(&batch.qos));
+    let group = group_name(gid);
     let (priority, state) = (record.priority(), job.state.names().0);
     let reason = record.reason.replace(' ', "_");
     let (dependency, requeue) = (record.dependency(), u8::from(batch.requeue));
@@ -90,10 +84,11 @@ fn lines(store: &JobStore, record: &Record<'_>, now: SimTime) -> Vec<String> {
     if let Some(comment) = &batch.comment {
         lines.push(format!("Comment={comment} "));
     }
-    let file = |pattern: &str| {
-        let name = fill_for(pattern, job, record.tasks.is_some(), &store.site);
-        in_directory(record, &name)
-    };
+    let mut facts = facts(job, &store.site);
+    if record.tasks.is_some() {
+        facts.insert('a', NO_TASK.to_string());
+    }
+    let file = |pattern: &str| in_directory(record, &fill(pattern, &facts));
     let output = file(batch.output.as_deref().unwrap_or(default_output(job)));
     let error = batch.error.as_deref().map_or(output.clone(), file);
     let input = batch.input.as_deref().unwrap_or("/dev/null");
@@ -110,10 +105,8 @@ fn name_line(record: &Record<'_>) -> String {
         return format!("JobId={id} JobName={name}");
     };
     let (array, tasks) = (task.array, record.task_ids());
-    let throttle = task
-        .at_a_time
-        .map(|most| format!(" ArrayTaskThrottle={most}"));
-    let throttle = throttle.unwrap_or_default();
+    let most = task.at_a_time;
+    let throttle = most.map_or_else(String::new, |most| format!(" ArrayTaskThrottle={most}"));
     format!("JobId={id} ArrayJobId={array} ArrayTaskId={tasks}{throttle} JobName={name}")
 }
 
@@ -126,15 +119,9 @@ fn time_lines(store: &JobStore, record: &Record<'_>, now: SimTime) -> [String; 5
         (None, Some(start), Some(limit)) => Some(start + limit),
         (end, _, _) => end,
     };
-    let (run, start, end) = (
-        times::long(record.run_seconds(now)),
-        known(start),
-        known(end),
-    );
-    let (submitted, eligible) = (
-        store.site.stamp(job.submit),
-        known(job.eligible.or(job.begin)),
-    );
+    let run = times::long(record.run_seconds(now));
+    let (start, end, eligible) = (known(start), known(end), known(job.eligible.or(job.begin)));
+    let submitted = store.site.stamp(job.submit);
     let looked = store.site.stamp(job.start.unwrap_or(job.submit));
     [
         format!("RunTime={run} TimeLimit={limit} TimeMin=N/A"),

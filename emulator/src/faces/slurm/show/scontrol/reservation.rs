@@ -1,6 +1,7 @@
 //! `scontrol create`, `update`, `delete` and `show reservation`
 
-use super::layout;
+use super::{is_short_for as is, layout};
+use crate::faces::slurm::show::sbatch::UNAVAILABLE;
 use crate::faces::slurm::show::{Caller, Outcome, Reserving, refuse};
 use crate::faces::slurm::site::Site;
 use crate::faces::slurm::store::JobStore;
@@ -31,17 +32,17 @@ struct Asked {
 
 /// Whether the words of `update` are about a reservation.
 pub(super) fn is_meant(words: &[&str]) -> bool {
-    let keys = words.iter().filter_map(|word| word.split_once('='));
-    keys.into_iter()
-        .any(|(key, _)| is(key, "reservationname", 3))
-}
-
-fn is(key: &str, name: &str, least: usize) -> bool {
-    key.len() >= least && name.starts_with(&key.to_ascii_lowercase())
+    let mut keys = words.iter().filter_map(|word| word.split_once('='));
+    keys.any(|(key, _)| is(key, "reservationname", 3))
 }
 
 fn fail<T>(what: &str, done: Reserving) -> Result<T, Answer> {
     refuse(no_reservation(what, done))
+}
+
+/// Something that Slurm's controller refuses.
+fn not<T>(done: Reserving, why: &str) -> Result<T, Answer> {
+    refuse(said(done, "", why))
 }
 
 fn no_reservation(what: &str, done: Reserving) -> String {
@@ -51,6 +52,9 @@ fn no_reservation(what: &str, done: Reserving) -> String {
     };
     format!("scontrol: error: {what}  No reservation {done}.\n")
 }
+
+/// Slurm's keys that mean nothing here, or not with every value.
+const UNUSED: [&str; 6] = ["nodes", "tres", "accounts", "groups", "flags", "features"];
 
 fn read(
     words: &[&str],
@@ -62,10 +66,8 @@ fn read(
     let mut asked = Asked::default();
     for word in words {
         let Some((key, value)) = word.split_once('=') else {
-            let what = format!(
-                "Misformatted parameter '{word}', most options have a parameter after '='."
-            );
-            return fail(&what, done);
+            let why = "most options have a parameter after '='.";
+            return fail(&format!("Misformatted parameter '{word}', {why}"), done);
         };
         let moment = |what: &str| match times::moment(value, site.unix(now)) {
             Some(moment) => Ok(Some(moment)),
@@ -79,41 +81,33 @@ fn read(
             Ok(number) if number > 0 => Ok(number),
             _ => fail(&format!("Invalid count {word}."), done),
         };
-        if is(key, "reservationname", 1) {
-            asked.name = Some(value.to_owned());
-        } else if is(key, "starttime", 1) {
-            asked.start = moment("start")?;
-        } else if is(key, "endtime", 1) {
-            asked.end = moment("end")?;
-        } else if is(key, "duration", 1) {
-            match Limit::parse(value).and_then(Limit::length) {
+        match () {
+            () if is(key, "reservationname", 1) => asked.name = Some(value.to_owned()),
+            () if is(key, "starttime", 1) => asked.start = moment("start")?,
+            () if is(key, "endtime", 1) => asked.end = moment("end")?,
+            () if is(key, "duration", 1) => match Limit::parse(value).and_then(Limit::length) {
                 None => return fail(&format!("Invalid duration {word}."), done),
                 length => asked.duration = length,
+            },
+            () if is(key, "nodecnt", 5) => asked.processors = Some(of_nodes(site, number(value)?)),
+            () if is(key, "corecnt", 2) => asked.processors = Some(number(value)?),
+            () if is(key, "nodes", 5) && value.eq_ignore_ascii_case("all") => {
+                asked.processors = Some(site.resources.processors());
             }
-        } else if is(key, "nodecnt", 5) {
-            asked.processors = Some(of_nodes(site, number(value)?));
-        } else if is(key, "corecnt", 2) {
-            asked.processors = Some(number(value)?);
-        } else if is(key, "nodes", 5) && value.eq_ignore_ascii_case("all") {
-            asked.processors = Some(site.resources.processors());
-        } else if is(key, "tres", 4) && value.starts_with("cpu=") {
-            asked.processors = Some(number(&value[4..])?);
-        } else if is(key, "users", 1) {
-            asked.users = Some(user_list(value, before, done)?);
-        } else if is(key, "partitionname", 1) {
-            if value != site.partition {
-                return refuse(said(done, "", "Invalid partition name specified"));
+            () if is(key, "tres", 4) && value.starts_with("cpu=") => {
+                asked.processors = Some(number(&value[4..])?);
             }
-        } else if ["nodes", "tres", "accounts", "groups", "flags", "features"]
-            .iter()
-            .any(|known| is(key, known, 2))
-        {
-            let what = format!(
-                "{word} is not emulated (expected NodeCnt=, CoreCnt=, Nodes=ALL, TRES=cpu=, Users=)."
-            );
-            return fail(&what, done);
-        } else {
-            return fail(&format!("Unknown parameter {word}."), done);
+            () if is(key, "users", 1) => asked.users = Some(user_list(value, before, done)?),
+            () if is(key, "partitionname", 1) && value == site.partition => {}
+            () if is(key, "partitionname", 1) => {
+                return not(done, "Invalid partition name specified");
+            }
+            () if UNUSED.iter().any(|known| is(key, known, 2)) => {
+                let known = "NodeCnt=, CoreCnt=, Nodes=ALL, TRES=cpu=, Users=";
+                let what = format!("{word} is not emulated (expected {known}).");
+                return fail(&what, done);
+            }
+            () => return fail(&format!("Unknown parameter {word}."), done),
         }
     }
     Ok(asked)
@@ -140,7 +134,7 @@ fn user_list(text: &str, before: &[Arc<str>], done: Reserving) -> Result<Vec<Arc
             None => (false, word.trim_start_matches('+')),
         };
         if users::is_unknown(name) {
-            return refuse(said(done, "", "Invalid user id"));
+            return not(done, "Invalid user id");
         }
         all.retain(|user| **user != *name);
         if !leaves {
@@ -148,21 +142,13 @@ fn user_list(text: &str, before: &[Arc<str>], done: Reserving) -> Result<Vec<Arc
         }
     }
     match all.is_empty() {
-        true => {
-            let why = "Reservation request lacks users, groups or accounts";
-            refuse(said(done, "", why))
-        }
+        true => not(done, "Reservation request lacks users, groups or accounts"),
         false => Ok(all),
     }
 }
 
-pub(super) fn create(
-    store: &JobStore,
-    words: &[&str],
-    caller: &Caller,
-    now: SimTime,
-) -> Result<Outcome, Answer> {
-    let done = Reserving::Create;
+pub(super) fn create(store: &JobStore, words: &[&str], caller: &Caller) -> Result<Outcome, Answer> {
+    let (done, now) = (Reserving::Create, caller.now);
     // `create reservation name=...` and `create reservationname=...` alike.
     let words = match words.first() {
         Some(first) if is(first, "reservation", 3) => &words[1..],
@@ -182,15 +168,13 @@ pub(super) fn create(
         return fail(what, done);
     };
     let Some(users) = asked.users else {
-        return fail(
-            "Either Users/Groups and/or Accounts must be specified.",
-            done,
-        );
+        let what = "Either Users/Groups and/or Accounts must be specified.";
+        return fail(what, done);
     };
-    let is_free = |name: &str| store.reservations.iter().all(|it| *it.wanted.name != *name);
+    let is_free = |name: &str| store.reservation(name).is_none();
     let name = match asked.name {
         Some(name) if is_free(&name) => name,
-        Some(_) => return refuse(said(done, "", "Duplicate reservation name")),
+        Some(_) => return not(done, "Duplicate reservation name"),
         None => {
             let first = users.first().map_or("", |user| &**user);
             let mut names = (1..).map(|number| format!("{first}_{number}"));
@@ -213,7 +197,7 @@ pub(super) fn create(
 
 fn window(site: &Site, start: u64, now: SimTime, done: Reserving) -> Result<StartWindow, Answer> {
     if start < site.unix(now) {
-        return refuse(said(done, "", "Invalid time specified"));
+        return not(done, "Invalid time specified");
     }
     let earliest = site.instant(start);
     let latest = match earliest <= now {
@@ -229,29 +213,18 @@ fn window(site: &Site, start: u64, now: SimTime, done: Reserving) -> Result<Star
 
 /// Who runs the cluster is its operator: it says what the users of a reservation may say.
 fn order(done: Reserving, users: &[Arc<str>], caller: &Caller, step: ReservationStep) -> Outcome {
-    let by = users.first().unwrap_or(&caller.user);
-    let by = Some(Arc::clone(by));
+    let by = Some(Arc::clone(users.first().unwrap_or(&caller.user)));
     Outcome::Reserve(done, Box::new(ReservationOrder { by, step }))
 }
 
-fn named<'a>(store: &'a JobStore, name: &str) -> Option<&'a ReservationView> {
-    let mut all = store.reservations.iter();
-    all.find(|it| *it.wanted.name == *name)
-}
-
-pub(super) fn update(
-    store: &JobStore,
-    words: &[&str],
-    caller: &Caller,
-    now: SimTime,
-) -> Result<Outcome, Answer> {
-    let done = Reserving::Update;
+pub(super) fn update(store: &JobStore, words: &[&str], caller: &Caller) -> Result<Outcome, Answer> {
+    let (done, now) = (Reserving::Update, caller.now);
     let site = &store.site;
     let keys = words.iter().filter_map(|word| word.split_once('='));
     let mut names = keys.filter(|(key, _)| is(key, "reservationname", 1));
     let name = names.next().map_or("", |(_, name)| name);
-    let Some(view) = named(store, name) else {
-        return refuse(said(done, "", "Requested reservation is invalid"));
+    let Some(view) = store.reservation(name) else {
+        return not(done, INVALID);
     };
     let asked = read(words, site, now, done, &view.wanted.users)?;
     let (start, end) = (site.unix(view.start), site.unix(view.end));
@@ -259,7 +232,7 @@ pub(super) fn update(
     let from = asked.start.unwrap_or(start);
     if from != start {
         if view.begun {
-            return refuse(said(done, "", "Reservation already started"));
+            return not(done, "Reservation already started");
         }
         wanted.window = window(site, from, now, done)?;
     }
@@ -276,27 +249,25 @@ pub(super) fn update(
 }
 
 pub(super) fn delete(store: &JobStore, words: &[&str], caller: &Caller) -> Result<Outcome, Answer> {
-    let format = "scontrol: error: Proper format is 'delete <ENTITY>=<ID>' or 'delete <ENTITY> \
-                  <ID>'\n";
     let (key, name) = match words {
         [] => return refuse("too few arguments for delete keyword\n"),
         [word] => word.split_once('=').unwrap_or((word, "")),
         [key, name, ..] => (*key, *name),
     };
     if !is(key, "reservationname", 3) || name.is_empty() {
-        return refuse(format);
-    }
-    let Some(view) = named(store, name) else {
-        let said = said(
-            Reserving::Delete,
-            words[0],
-            "Requested reservation is invalid",
+        return refuse(
+            "scontrol: error: Proper format is 'delete <ENTITY>=<ID>' or 'delete <ENTITY> <ID>'\n",
         );
-        return refuse(said);
+    }
+    let Some(view) = store.reservation(name) else {
+        return refuse(said(Reserving::Delete, words[0], INVALID));
     };
     let step = ReservationStep::Cancel(name.into());
     Ok(order(Reserving::Delete, &view.wanted.users, caller, step))
 }
+
+/// Slurm's words for a reservation that is not there.
+const INVALID: &str = "Requested reservation is invalid";
 
 /// What Slurm says of something that its controller refuses.
 fn said(done: Reserving, word: &str, why: &str) -> String {
@@ -327,12 +298,10 @@ pub(in crate::faces::slurm) fn answer(
                 Reserving::Delete => String::new(),
             });
         }
-        Err(ReservationRefusal::NotHere) => "Requested reservation is invalid",
+        Err(ReservationRefusal::NotHere) => INVALID,
         Err(ReservationRefusal::NotYours) => "Access denied to requested reservation",
         Err(ReservationRefusal::InUse) => "Requested reservation is in use",
-        Err(ReservationRefusal::Forbidden(Forbidden::TooWide { .. })) => {
-            "Requested node configuration is not available"
-        }
+        Err(ReservationRefusal::Forbidden(Forbidden::TooWide { .. })) => UNAVAILABLE,
         Err(
             ReservationRefusal::NotBefore(_)
             | ReservationRefusal::Forbidden(_)
@@ -343,19 +312,14 @@ pub(in crate::faces::slurm) fn answer(
 }
 
 pub(super) fn show(store: &JobStore, wanted: Option<&str>, one_line: bool) -> Answer {
-    let chosen = store.reservations.iter().filter(|view| {
-        let name = &*view.wanted.name;
-        wanted.is_none_or(|wanted| wanted == name)
-    });
+    let is_wanted = |view: &&ReservationView| wanted.is_none_or(|name| *name == *view.wanted.name);
+    let chosen = store.reservations.iter().filter(is_wanted);
     let text = |view: &ReservationView| layout(&lines(&store.site, view), one_line);
     let shown: String = chosen.map(text).collect();
     match (shown.is_empty(), wanted) {
         (false, _) => Answer::said(shown),
         (true, None) => Answer::said("No reservations in the system\n".to_owned()),
-        (true, Some(name)) => Answer {
-            code: 1,
-            ..Answer::said(format!("Reservation {name} not found\n"))
-        },
+        (true, Some(name)) => Answer::missing(format!("Reservation {name} not found\n")),
     }
 }
 
@@ -373,12 +337,10 @@ pub(in crate::faces::slurm) fn times_of(
 /// jobs start.
 pub(in crate::faces::slurm) fn nodes(site: &Site, view: &ReservationView) -> String {
     let all = site.resources.processors() == view.wanted.processors;
-    match all {
-        true => match site.resources.nodes() {
-            1 => "n1".to_owned(),
-            last => format!("n[1-{last}]"),
-        },
-        false => "(null)".to_owned(),
+    match site.resources.nodes() {
+        _ if !all => "(null)".to_owned(),
+        1 => "n1".to_owned(),
+        last => format!("n[1-{last}]"),
     }
 }
 
@@ -388,10 +350,9 @@ fn lines(site: &Site, view: &ReservationView) -> Vec<String> {
     let (length, cpus) = (times::long(length), wanted.processors);
     let count = cpus.div_ceil(site.widest());
     let (nodes, partition) = (nodes(site, view), &site.partition);
-    let users: Vec<&str> = wanted.users.iter().map(|user| &**user).collect();
-    let users = match users.is_empty() {
-        true => "(null)".to_owned(),
-        false => users.join(","),
+    let users = match wanted.users.as_slice() {
+        [] => "(null)".to_owned(),
+        users => users.join(","),
     };
     vec![
         format!(

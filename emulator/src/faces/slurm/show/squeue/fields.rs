@@ -5,7 +5,7 @@ use crate::faces::slurm::show::format::{
     Shows::{Always, Length, Value},
     field,
 };
-use crate::faces::slurm::show::{in_directory, or_null, tres};
+use crate::faces::slurm::show::{in_directory, or_nothing, or_null, tres};
 use crate::faces::slurm::site::Site;
 use crate::faces::slurm::store::{Record, State};
 use crate::faces::slurm::users::group_name;
@@ -76,14 +76,14 @@ pub(super) static FIELDS: [Field<Show>; 112] = [
     field('N', "nodelist", "NODELIST", Value(|r, _| r.node_list.clone())),
     field(NONE, "ntperboard", "NTASKS_PER_BOARD", Always("0")),
     field(NONE, "ntpercore", "NTASKS_PER_CORE", Always("N/A")),
-    field(NONE, "ntpernode", "NTASKS_PER_NODE", Value(tasks_per_node)),
+    field(NONE, "ntpernode", "NTASKS_PER_NODE", Value(|r, _| r.job.batch.tasks_per_node.unwrap_or(0).to_string())),
     field(NONE, "ntpersocket", "NTASKS_PER_SOCKET", Always("N/A")),
     field('C', "numcpus", "CPUS", Value(|r, _| r.cpus.to_string())),
     field('D', "numnodes", "NODES", Value(|r, _| r.nodes.to_string())),
     field(NONE, "numtasks", "TASKS", Value(|r, _| r.job.batch.tasks.to_string())),
     field(NONE, "origin", "ORIGIN", Always("NA")),
     field(NONE, "originraw", "ORIGIN_RAW", Always("NA")),
-    field('h', "oversubscribe", "OVER_SUBSCRIBE", Value(oversubscribe)),
+    field('h', "oversubscribe", "OVER_SUBSCRIBE", Value(|r, _| r.job.batch.shares().to_owned())),
     field('P', "partition", "PARTITION", Value(|_, view| view.site.partition.clone())),
     field(NONE, "pendingtime", "PENDING_TIME", Value(|r, view| r.job.pending_seconds(view.now).to_string())),
     field(NONE, "preempttime", "PREEMPT_TIME", Always("N/A")),
@@ -94,7 +94,7 @@ pub(super) static FIELDS: [Field<Show>; 112] = [
     field('r', "reason", "REASON", Value(|r, _| r.reason.to_owned())),
     field('R', "reasonlist", "NODELIST(REASON)", Value(place)),
     field(NONE, "reboot", "REBOOT", Always("0")),
-    field('n', "reqnodes", "REQ_NODES", Value(|r, _| or_none(&r.job.batch.wanted_nodes))),
+    field('n', "reqnodes", "REQ_NODES", Value(|r, _| or_nothing(&r.job.batch.wanted_nodes).to_owned())),
     field(NONE, "reqswitch", "REQ_SWITCH", Always("0")),
     field(NONE, "requeue", "REQUEUE", Value(|r, _| u8::from(r.job.batch.requeue).to_string())),
     field('v', "reservation", "RESERVATION", Value(|r, _| or_null(&r.job.batch.reservation))),
@@ -118,7 +118,7 @@ pub(super) static FIELDS: [Field<Show>; 112] = [
     field('V', "submittime", "SUBMIT_TIME", Value(|r, view| view.site.stamp(r.job.submit))),
     field(NONE, "system_comment", "SYSTEM_COMMENT", Always("(null)")),
     field('J', "threads", "THREADS_PER_CORE", Always("*")),
-    field('L', "timeleft", "TIME_LEFT", Length(left)),
+    field('L', "timeleft", "TIME_LEFT", Length(|r, view| r.job.limit_text(r.run_seconds(view.now), short))),
     field('l', "timelimit", "TIME_LIMIT", Length(|r, _| r.job.limit_text(0, short))),
     field('M', "timeused", "TIME", Length(|r, view| short(r.run_seconds(view.now)))),
     field(NONE, "tres-alloc", "TRES_ALLOC", Value(|r, view| tres(view.site, r))),
@@ -134,20 +134,8 @@ pub(super) static FIELDS: [Field<Show>; 112] = [
     field('w', "wckey", "WCKEY", Value(|r, _| or_null(&r.job.batch.wckey))),
     field('Z', "workdir", "WORK_DIR", Value(|r, _| r.job.batch.work_dir.clone())),
     field('s', "", "", Always("")),
-    field('x', "", "EXC_NODES", Value(|r, _| or_none(&r.job.batch.unwanted_nodes))),
+    field('x', "", "EXC_NODES", Value(|r, _| or_nothing(&r.job.batch.unwanted_nodes).to_owned())),
 ];
-
-fn or_none(text: &Option<String>) -> String {
-    text.clone().unwrap_or_default()
-}
-
-fn tasks_per_node(record: &Record<'_>, _: &View<'_>) -> String {
-    record.job.batch.tasks_per_node.unwrap_or(0).to_string()
-}
-
-fn left(record: &Record<'_>, view: &View<'_>) -> String {
-    record.job.limit_text(record.run_seconds(view.now), short)
-}
 
 /// As Slurm puts the kind of resource before each.
 fn gres(record: &Record<'_>, _: &View<'_>) -> String {
@@ -157,22 +145,18 @@ fn gres(record: &Record<'_>, _: &View<'_>) -> String {
     }
 }
 
-fn oversubscribe(record: &Record<'_>, _: &View<'_>) -> String {
-    record.job.batch.shares().to_owned()
-}
-
 fn priority(record: &Record<'_>, _: &View<'_>) -> String {
     format!("{:.14}", f64::from(record.priority()) / f64::from(u32::MAX))
 }
 
 fn eligible(record: &Record<'_>, view: &View<'_>) -> String {
-    view.site
-        .stamp_or(record.job.eligible.or(record.job.begin), "N/A")
+    let at = record.job.eligible.or(record.job.begin);
+    view.site.stamp_or(at, "N/A")
 }
 
 fn last_look(record: &Record<'_>, view: &View<'_>) -> String {
-    view.site
-        .stamp(record.job.start.unwrap_or(record.job.submit))
+    let at = record.job.start.unwrap_or(record.job.submit);
+    view.site.stamp(at)
 }
 
 fn end(record: &Record<'_>, view: &View<'_>) -> String {
