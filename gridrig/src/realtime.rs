@@ -11,7 +11,6 @@ mod outcome;
 mod processes;
 mod recalled;
 pub mod remote;
-mod suspended;
 #[cfg(test)]
 mod tests;
 mod watched;
@@ -58,11 +57,14 @@ use std::io;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
-use suspended::Suspensions;
 use tempfile::TempDir;
 
 /// Events that a participant keeps for whoever asks it, where all are on the disk.
 const KEPT_EVENTS: usize = 20_000;
+
+/// The same for an LRMS whose log the client reads over HTTP, as with brokers that are not ours:
+/// what is forgotten before it is read ends the run, and a busy machine may be late.
+const KEPT_EVENTS_TO_READ: usize = 10 * KEPT_EVENTS;
 
 /// How a grid is run in real time.
 #[derive(Clone, Debug, Default)]
@@ -136,6 +138,15 @@ impl RealOptions {
         }
     }
 
+    /// Events that an LRMS keeps in memory.
+    fn keep_events_of_lrms(&self) -> usize {
+        let kept = self.keep_events();
+        match self.external.brokers.is_empty() {
+            true => kept,
+            false => kept.max(KEPT_EVENTS_TO_READ),
+        }
+    }
+
     fn known(&self, jobs: usize, is_external: bool, shift: SimDuration) -> outcome::Known {
         outcome::Known {
             jobs,
@@ -201,11 +212,7 @@ pub async fn run_real(
     progress: impl FnMut(Progress),
 ) -> anyhow::Result<RealOutcome> {
     let started = Started::of(grid, options).await?;
-    let mut suspensions = Suspensions::watch();
-    let observe = suspensions.looking(progress);
-    let mut outcome = conduct(started, grid, submissions, shutdown, observe).await?;
-    outcome.suspended = suspensions.gaps;
-    Ok(outcome)
+    conduct(started, grid, submissions, shutdown, progress).await
 }
 
 /// The services of a run, ready for its jobs.

@@ -13,6 +13,7 @@ mod process;
 mod real;
 mod record;
 mod running;
+mod suspended;
 mod workers;
 mod write;
 

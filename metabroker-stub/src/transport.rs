@@ -99,8 +99,8 @@ impl HttpTransport {
             ToLrms::Cancel(job) => self.cancel(to, *job).await,
             ToLrms::Claim(asked, step) => {
                 let order = ClaimOrder::of(*asked, step, name_of(envelope));
-                let told = self.client.order_claim(self.base(to)?, &order).await;
                 let now = self.clock.now();
+                let told = self.client.order_claim(self.base(to)?, &order).await;
                 if let Err(ClientError::Problem(_, problem)) = &told
                     && problem.status == 422
                     && let Some(more) = self.refusals.note(cluster, (*asked, step), problem, now)

@@ -6,6 +6,7 @@ use gridrig_core::ids::{ClusterId, JobId};
 use gridrig_protocol::client::{Client, ClientError};
 use gridrig_protocol::tag::Tags;
 use std::collections::BTreeMap;
+use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::{Mutex, mpsc};
@@ -51,6 +52,17 @@ impl Owners {
     }
 }
 
+/// Why a log is not read on.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ReadError {
+    /// The LRMS could not be asked.
+    #[error(transparent)]
+    Client(#[from] ClientError),
+    /// So many events were forgotten before they were read.
+    #[error("{0} events were forgotten before they were read")]
+    Forgotten(u64),
+}
+
 /// Reads the log of one LRMS.
 pub(crate) struct LogReader {
     pub client: Client,
@@ -66,36 +78,41 @@ pub(crate) struct LogReader {
 }
 
 impl LogReader {
-    /// Reads on until nobody listens any more.
-    pub async fn run(self) {
+    /// Reads on until nobody listens any more. It ends with an error where the LRMS
+    /// forgets events before they are read: jobs might be waited for for ever.
+    pub async fn run(self) -> io::Result<()> {
         while !self.out.is_closed() {
             match self.read_page().await {
                 Ok(0) => tokio::time::sleep(POLL).await,
                 Ok(_) => {}
-                Err(error) => {
+                Err(ReadError::Forgotten(events)) => {
+                    return Err(io::Error::other(format!(
+                        "{}: {events} events were forgotten before they were read (expected \
+                         an LRMS that keeps more of them, or fewer jobs at a time)",
+                        self.url
+                    )));
+                }
+                Err(ReadError::Client(error)) => {
                     tracing::debug!(%error, "the log of an LRMS cannot be read");
                     tokio::time::sleep(POLL).await;
                 }
             }
         }
+        Ok(())
     }
 
     /// Reads what there is.
-    pub async fn catch_up(&self) -> Result<(), ClientError> {
+    pub async fn catch_up(&self) -> Result<(), ReadError> {
         while self.read_page().await? > 0 {}
         Ok(())
     }
 
-    async fn read_page(&self) -> Result<usize, ClientError> {
+    async fn read_page(&self) -> Result<usize, ReadError> {
         let mut after = self.after.lock().await;
         let page = self.client.events(&self.url, *after).await?;
-        if page.first > *after {
-            let events = page.first - *after;
-            tracing::warn!(
-                url = self.url,
-                events,
-                "events of an LRMS were not read in time"
-            );
+        // What an LRMS has forgotten before it was read for the first time is of others.
+        if *after > 0 && page.first > *after {
+            return Err(ReadError::Forgotten(page.first - *after));
         }
         for report in &page.events {
             let Some(local) = report.job.map(JobId) else {
@@ -139,5 +156,51 @@ impl LogReader {
             _ if named && tag.is_none() => Owner::Named(local),
             _ => Owner::Foreign,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+    use tokio::net::TcpListener;
+
+    /// Reads these pages of a log, one after the other.
+    async fn read(pages: &[&str]) -> Vec<Result<usize, ReadError>> {
+        let service = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let reader = LogReader {
+            client: Client::new(Duration::from_secs(60)).unwrap(),
+            url: format!("http://{}", service.local_addr().unwrap()),
+            cluster: ClusterId(0),
+            tags: Tags::of_run("r"),
+            is_named: Arc::new([]),
+            out: mpsc::unbounded_channel().0,
+            after: Arc::default(),
+            owners: Owners::default(),
+        };
+        let mut all = Vec::new();
+        for page in pages {
+            let answer = async {
+                let (mut asked, _) = service.accept().await.unwrap();
+                assert!(asked.read(&mut [0; 4096]).await.unwrap() > 0);
+                let head = "HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length";
+                let answer = format!("{head}: {}\r\n\r\n{page}", page.len());
+                asked.write_all(answer.as_bytes()).await.unwrap();
+            };
+            all.push(tokio::join!(reader.read_page(), answer).0);
+        }
+        all
+    }
+
+    #[tokio::test]
+    async fn events_that_are_forgotten_before_they_are_read_end_the_reading() {
+        let from_7 = r#"{"first":7,"events":[],"next":9,"total":9}"#;
+        let from_9 = r#"{"first":9,"events":[],"next":9,"total":9}"#;
+        let from_12 = r#"{"first":12,"events":[],"next":15,"total":15}"#;
+        let [Ok(0), Ok(0), Err(ReadError::Forgotten(3))] =
+            &read(&[from_7, from_9, from_12]).await[..]
+        else {
+            panic!("a gap is an error, what was forgotten before the first look is none");
+        };
     }
 }

@@ -31,6 +31,7 @@ use gridrig_protocol::tag::Tags;
 use sender::{Heard, Senders, named, panic_of};
 use std::collections::BTreeMap;
 use std::future::Future;
+use std::panic::resume_unwind;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::{Mutex, mpsc};
@@ -405,14 +406,19 @@ impl Readers {
                 after: Arc::clone(&after),
                 owners: config.outlets.owners.clone(),
             };
-            readers.tasks.spawn(reader().run());
+            let first = reader();
+            readers.tasks.spawn(async move {
+                if let Err(error) = first.run().await {
+                    resume_unwind(Box::new(error));
+                }
+            });
             readers.again.push(reader());
         }
         readers
     }
 
-    /// Waits until a task has panicked, and goes on with an error that says of what: the
-    /// ends that it would have read would be waited for for ever.
+    /// Waits until a task has panicked or cannot go on, and goes on with an error that says
+    /// why: the ends that it would have read would be waited for for ever.
     async fn panicked(&mut self) {
         named("a task that reads logs", panic_of(&mut self.tasks)).await;
     }

@@ -343,13 +343,18 @@ impl Client {
         if status.is_success() {
             return Ok(response);
         }
-        let problem = Box::new(problem_of(response, status).await);
-        match problem.code.as_str() {
-            "busy" | "timeout" => Err(ClientError::Busy(url)),
-            // It may have got as far as the agent.
-            "stopped" => Err(ClientError::no_answer(url, problem.detail)),
-            _ => Err(ClientError::Problem(url, problem)),
-        }
+        Err(refused(url, problem_of(response, status).await))
+    }
+}
+
+/// What it means that a service has refused a request.
+fn refused(url: String, problem: Problem) -> ClientError {
+    match problem.code.as_str() {
+        // Whoever asks for a job, or brings one that is looked for, is to come again.
+        "busy" | "timeout" | "not-found-yet" => ClientError::Busy(url),
+        // It may have got as far as the agent.
+        "stopped" => ClientError::no_answer(url, problem.detail),
+        _ => ClientError::Problem(url, Box::new(problem)),
     }
 }
 
@@ -418,9 +423,16 @@ mod tests {
     #[test]
     fn an_answer_says_whether_the_message_was_seen() {
         let error = |status, code: &str| {
-            let problem = Box::new(Problem::new(status, code, "why"));
-            TransportError::from(ClientError::Problem("http://lrms".to_owned(), problem))
+            let problem = Problem::new(status, code, "why");
+            TransportError::from(refused("http://lrms".to_owned(), problem))
         };
+        for code in ["busy", "timeout", "not-found-yet"] {
+            let busy = error(503, code);
+            assert!(
+                matches!(busy, TransportError::Busy { .. }),
+                "{code}: {busy}"
+            );
+        }
         let unseen = error(403, "wrong-host");
         assert!(matches!(unseen, TransportError::NotReached { .. }));
         for status in [429, 502, 503, 504] {

@@ -42,6 +42,9 @@ pub enum CatalogueError {
     /// No run is listed under this path.
     #[error("run \"{}\": expected the path of a run, or of a folder with runs, below {}", .0, .1.display())]
     Unknown(String, PathBuf),
+    /// A run that is to be deleted goes on.
+    #[error("{0}: it is being run (expected runs that are over)")]
+    Running(String),
     /// Labels that cannot be.
     #[error(transparent)]
     Labels(#[from] LabelsError),
@@ -188,10 +191,14 @@ impl Catalogue {
     /// named in the answer.
     ///
     /// # Errors
-    /// An unknown path, or a file that cannot be deleted.
+    /// An unknown path, a run that a process runs, or a file that cannot be deleted.
     pub fn delete(&mut self, path: &str) -> Result<Removed> {
         let mut removed = Removed::default();
-        for run in self.at(path)? {
+        let runs = self.at(path)?;
+        // All of them before the first file of any goes.
+        runs.iter()
+            .try_for_each(|run| remove::refuse_running(&self.folder, &run.path))?;
+        for run in runs {
             remove::run(&self.folder, &run.path, &mut removed)?;
         }
         self.refresh()?;

@@ -239,7 +239,10 @@ pub fn write_tables(
     run: &RunFiles<'_>,
     events: Option<EventsWriter>,
 ) -> Result<BTreeMap<String, FileDoc>> {
-    prepare(dir, force)?;
+    // People may have said something of a run since it began there.
+    if events.is_none() || !is_free(dir, true)? {
+        prepare(dir, force)?;
+    }
     let series = run.table.series();
     let scenario = file::write_bytes(dir, names::SCENARIO, run.scenario.as_bytes())?;
     let mut files = BTreeMap::from([
@@ -278,18 +281,24 @@ pub fn write_manifest(
     file::sync_dir(dir)
 }
 
-/// Whether there is nothing in a directory but what a run began to write and what people
-/// say about it, or no such directory.
+/// Whether there is nothing in a directory but what a run began to write, or no such
+/// directory. What people say about a run is about that one, and about no other.
 ///
 /// # Errors
 /// Errors of the file system.
 pub fn is_vacant(dir: &Path) -> Result<bool> {
+    is_free(dir, false)
+}
+
+/// Whether a run may be written to a directory, which may be labelled if it is its own.
+fn is_free(dir: &Path, may_be_labelled: bool) -> Result<bool> {
     if !dir.exists() {
         return Ok(true);
     }
     let mut entries = fs::read_dir(dir).map_err(RunDirError::io("read the directory", dir))?;
     let is_partial = |entry: &fs::DirEntry| entry.path().extension() == Some("partial".as_ref());
-    let is_ours = |entry: fs::DirEntry| is_partial(&entry) || entry.file_name() == names::LABELS;
+    let is_label = |entry: &fs::DirEntry| may_be_labelled && entry.file_name() == names::LABELS;
+    let is_ours = |entry: fs::DirEntry| is_partial(&entry) || is_label(&entry);
     Ok(entries.all(|entry| entry.is_ok_and(is_ours)))
 }
 

@@ -273,7 +273,7 @@ fn settle(config: &mut emulator::Config, cluster: &GridCluster, options: &RealOp
         config.faces = Faces::written(written);
     }
     config.journal = options.journal(&named("lrms", &cluster.name));
-    config.keep_events = options.keep_events();
+    config.keep_events = options.keep_events_of_lrms();
     config.faults = options.planned.clone();
     config.faces.slurm = options.slurm.get(&cluster.config.id).cloned();
     if let Some(site) = options.lrms.get(&cluster.config.id) {

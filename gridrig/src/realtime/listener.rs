@@ -32,6 +32,10 @@ struct Heard {
 
 #[derive(Debug, Default)]
 struct Machines {
+    /// Events of earlier lives of the run, which its services keep in part.
+    earlier: Vec<Recorded>,
+    /// How many of them are of each machine.
+    known: Vec<u64>,
     all: Vec<Machine>,
     elsewhere: Option<Elsewhere>,
     /// Where jobs of brokers that are not ours are followed.
@@ -96,6 +100,16 @@ impl Listener {
         listener
     }
 
+    /// Hears first what the journals of a run that goes on tell: the log of the client, and
+    /// those of brokers and of LRMSs, in the order of the grid.
+    pub(super) fn hear_first(&self, logs: Vec<Vec<Recorded>>) {
+        if let Some(heard) = &self.0 {
+            let mut machines = heard.machines.lock();
+            machines.known = logs.iter().map(|log| log.len() as u64).collect();
+            machines.earlier = merge(logs);
+        }
+    }
+
     /// Listens to the services of a run and to whoever submits.
     pub(super) fn listen(
         &self,
@@ -120,13 +134,9 @@ impl Listener {
                 lrms.capture(&format!("lrms:{}", cluster.name), &heard.exchanges, clock);
             }
         }
-        let recorders = recorders.into_iter();
-        let machines = recorders.map(|(recorder, cluster)| Machine::of(recorder, cluster));
-        *heard.machines.lock() = Machines {
-            all: machines.collect(),
-            elsewhere,
-            places: BTreeMap::new(),
-        };
+        let mut machines = heard.machines.lock();
+        machines.listen(recorders);
+        machines.elsewhere = elsewhere;
     }
 
     /// The events since the last call, in order of time as far as they have
@@ -165,14 +175,29 @@ impl Listener {
 }
 
 impl Machines {
+    /// Listens to these, each from where its log goes on.
+    fn listen(&mut self, recorders: Vec<(Recorder, Option<ClusterId>)>) {
+        let known = std::mem::take(&mut self.known);
+        let known = known.into_iter().chain(std::iter::repeat(0));
+        let machines = recorders.into_iter().zip(known);
+        let machines = machines.map(|((recorder, cluster), next)| Machine {
+            next,
+            ..Machine::of(recorder, cluster)
+        });
+        self.all = machines.collect();
+    }
+
     fn events(&mut self) -> Vec<Recorded> {
         let Machines {
+            earlier,
             all,
             elsewhere,
             places,
+            ..
         } = self;
         let Some(elsewhere) = elsewhere else {
-            return merge(all.iter_mut().map(Machine::rest));
+            let earlier = std::iter::once(std::mem::take(earlier));
+            return merge(earlier.chain(all.iter_mut().map(Machine::rest)));
         };
         let logs = all.iter_mut().map(|machine| match machine.cluster {
             Some(cluster) => machine.known(cluster, &elsewhere.owners, places),
@@ -260,6 +285,7 @@ mod tests {
     use gridrig_core::event::{Event, EventSink as _, Party};
     use gridrig_core::job::{Entry, Reason};
     use gridrig_core::time::SimTime;
+    use std::ops::Range;
 
     fn at(seconds: u64) -> SimTime {
         SimTime::from_secs(seconds)
@@ -277,6 +303,34 @@ mod tests {
     }
 
     #[test]
+    fn of_a_run_that_goes_on_all_is_heard_once_however_little_its_services_keep() {
+        let mut recorders = [Recorder::keeping(2), Recorder::default()];
+        let event = |job| Event::new(EventKind::FinishSeen, JobId(job), Party::Client);
+        let mut emit = |of: usize, job: u32| recorders[of].emit(at(u64::from(job)), event(job));
+        // What their journals tell is told to them again.
+        (0..5).for_each(|job| emit(0, job));
+        emit(1, 2);
+        let listener = Listener::open();
+        let told = |jobs: Range<u32>| -> Vec<Recorded> {
+            jobs.map(|job| Recorded::new(at(u64::from(job)), event(job)))
+                .collect()
+        };
+        listener.hear_first(vec![told(0..5), told(2..3)]);
+        let jobs = || -> Vec<u32> {
+            let events = listener.events().into_iter();
+            events.filter_map(|it| Some(it.event().job?.0)).collect()
+        };
+        assert_eq!(jobs(), [0, 1, 2, 2, 3, 4]);
+        // They begin to go on before anybody listens to them.
+        emit(0, 5);
+        let all = recorders.each_ref().map(|it| (it.clone(), None));
+        let heard = listener.0.as_ref().unwrap();
+        heard.machines.lock().listen(Vec::from(all));
+        assert_eq!(jobs(), [5]);
+        assert_eq!(listener.missed(), 0);
+    }
+
+    #[test]
     fn jobs_of_another_broker_are_heard_under_their_own_names_as_soon_as_these_are_known() {
         let (mut client, mut a, mut b) = <(Recorder, Recorder, Recorder)>::default();
         let owners = Owners::default();
@@ -291,7 +345,7 @@ mod tests {
                 owners: owners.clone(),
                 shift: SimDuration::from_secs(10),
             }),
-            places: BTreeMap::new(),
+            ..Machines::default()
         };
         for job in [0, 1, 2] {
             let (job, entry) = (JobId(job), Entry::Domain(DomainId(0)));

@@ -3,7 +3,6 @@
 use super::BrokerLogs;
 use super::configs::Logs;
 use super::grid::Services;
-use crate::runner::Gap;
 use crate::words::list;
 use gridrig_core::decision::About;
 use gridrig_core::event::{Event, EventKind, EventSink, MessageKind};
@@ -75,8 +74,6 @@ pub struct RealOutcome {
     pub external: Option<(Correlation, Unseen)>,
     /// Whether `shutdown` ended the run.
     pub interrupted: bool,
-    /// When the machine was suspended.
-    pub suspended: Vec<Gap>,
     /// Which services were restarted, in words.
     pub restarted: Option<String>,
     /// Why the run did not go on, where it was broken off and cannot.

@@ -6,7 +6,6 @@
 //! What has happened is read from the journals in the end.
 
 use super::configs::{Door, Urls, names, not_started};
-use super::suspended::Suspensions;
 use super::{Journals, RealOptions, RealOutcome, outcome};
 use crate::words::list;
 use anyhow::{Context as _, bail};
@@ -74,9 +73,7 @@ pub async fn run_in_processes(
         }
         close();
     };
-    let mut suspensions = Suspensions::watch();
-    let observe = suspensions.looking(progress);
-    let played = player::go_on(&config, submissions, client, &recorder, stop, observe);
+    let played = player::go_on(&config, submissions, client, &recorder, stop, progress);
     let played = super::unless_it_breaks_off(played).await;
     close();
     processes.stop().await;
@@ -88,7 +85,6 @@ pub async fn run_in_processes(
     let known = options.known(submissions.len(), false, SimDuration::ZERO);
     let mut outcome = outcome::collect((recalled.logs, None), &recorder, played, faults, &known);
     outcome.broke_off = broke_off;
-    outcome.suspended = suspensions.gaps;
     let restarted = recalled.restarted.iter();
     let restarted = list(restarted.map(|(name, times)| format!("{name} ({times})")));
     let note = format!("restarted: services were restarted: {restarted}");

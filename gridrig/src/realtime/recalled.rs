@@ -16,7 +16,8 @@ use gridrig_service::read_lines;
 use std::collections::BTreeMap;
 
 /// What the journals of a run tell that cannot go on, since one of them cannot be read
-/// to its end: what has happened until then, and why; `None` if all can be read.
+/// to its end: what has happened until then, and why; `None` if all can be read. Who listens
+/// to the run hears that first.
 ///
 /// # Errors
 /// When its services cannot be.
@@ -29,8 +30,14 @@ pub fn recall(
         return Ok(None);
     }
     let recalled = Recalled::of(grid, submissions, options)?;
-    let is_cut = recalled.services.until.is_some();
-    Ok(is_cut.then(|| recalled.so_far(submissions, options)))
+    if recalled.services.until.is_some() {
+        return Ok(Some(recalled.so_far(submissions, options)));
+    }
+    let Logs { brokers, lrms, .. } = recalled.services.logs;
+    let logs = std::iter::once(recalled.client.take()).chain(brokers);
+    let logs = logs.chain(lrms.into_values()).collect();
+    options.listener.hear_first(logs);
+    Ok(None)
 }
 
 /// What had happened in a run that was broken off, and that nobody can go on with for this
@@ -189,8 +196,64 @@ fn names(
 mod tests {
     use super::*;
     use crate::realtime::tests::{ended, jobs, options, run, two_sites};
-    use crate::realtime::{Journals, KEPT_EVENTS, Listener};
+    use crate::realtime::{Journals, KEPT_EVENTS, KEPT_EVENTS_TO_READ, Listener, run_real};
+    use crate::scenario::external::{ExternalBroker, Submit};
     use gridrig_core::decision::About;
+    use gridrig_core::ids::DomainId;
+    use gridrig_replayer::player::Progress;
+    use tokio::sync::Notify;
+
+    fn broker() -> ExternalBroker {
+        ExternalBroker {
+            files: BTreeMap::new(),
+            start: Vec::new(),
+            serve: None,
+            ready: None,
+            submit: Submit::Command(Vec::new()),
+            expect: None,
+            stop: Vec::new(),
+            timeout: SimDuration::ZERO,
+            at_once: 1,
+            start_timeout: SimDuration::ZERO,
+            lost_after: SimDuration::ZERO,
+        }
+    }
+
+    #[tokio::test]
+    async fn who_listens_to_a_run_that_goes_on_hears_once_what_was_before() {
+        let (grid, jobs) = (two_sites("round-robin"), jobs(12));
+        let dir = tempfile::tempdir().unwrap();
+        let with = || RealOptions {
+            journals: Some(Journals::open(dir.path(), "run").unwrap()),
+            listener: Listener::open(),
+            ..options(20)
+        };
+        let (first, stop) = (with(), Notify::new());
+        let progress = |it: Progress| {
+            if it.now > SimTime::from_secs(5) {
+                stop.notify_one();
+            }
+        };
+        let broken_off = run_real(&grid, &jobs, &first, stop.notified(), progress).await;
+        assert!(broken_off.unwrap().interrupted);
+        let second = with();
+        assert!(recall(&grid, &jobs, &second).unwrap().is_none());
+        let mut heard = second.listener.events();
+        assert!(!heard.is_empty());
+        let outcome = run(&grid, &jobs, &second).await;
+        assert_eq!(ended(&outcome.log).len(), 12);
+        heard.extend(second.listener.events());
+        for kind in [
+            EventKind::Submitted,
+            EventKind::Queued,
+            EventKind::Started,
+            EventKind::Finished,
+        ] {
+            let heard = heard.iter().filter(|it| it.event().kind == kind);
+            assert_eq!(heard.count(), 12, "{kind:?}");
+        }
+        assert_eq!(second.listener.missed(), 0);
+    }
 
     #[tokio::test]
     async fn who_writes_events_down_keeps_the_newest_and_the_results_have_all() {
@@ -207,6 +270,11 @@ mod tests {
         assert_eq!(with(None).keep_events(), usize::MAX);
         let written = with(Some(journals().of_events()));
         assert_eq!(written.keep_events(), KEPT_EVENTS);
+        assert_eq!(written.keep_events_of_lrms(), KEPT_EVENTS);
+        let mut external = written.clone();
+        external.external.brokers.insert(DomainId(0), broker());
+        assert_eq!(external.keep_events(), KEPT_EVENTS);
+        assert_eq!(external.keep_events_of_lrms(), KEPT_EVENTS_TO_READ);
         let outcome = run(&grid, &jobs, &written).await;
         assert_eq!(outcome.faults, Vec::<String>::new());
         assert_eq!(ended(&outcome.log).len(), 4);

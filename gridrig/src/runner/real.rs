@@ -1,11 +1,12 @@
 //! A run on the wall clock: real services, real sockets.
 
 use super::running::{can_go_on, ends_here};
+use super::suspended::Suspensions;
 use super::{Executed, Gap, Observation, RunOptions, Running, Start, wait_for_stop};
 use crate::exit::Failure;
 use crate::progress::Progress;
 use crate::realtime::{
-    Fault, FaultKind, Journals, Listener, RealOptions, ServiceId, broken_off, recall,
+    Fault, FaultKind, Journals, Listener, RealOptions, RealOutcome, ServiceId, broken_off, recall,
     run_in_processes, run_real, slurm_setup, workdir,
 };
 use crate::scenario::{Clock, Scenario};
@@ -46,9 +47,21 @@ pub(super) fn execute(
         real.journals = Some(running.begin(start.load, scenario)?);
     }
     let _scratch = note_plan(&mut real).map_err(Failure::run)?;
-    let mut now = SimTime::ZERO;
+    let cut = cut(start, options, &real)?;
+    let mut now = real.journals.as_ref().map_or(SimTime::ZERO, Journals::from);
+    if let Some(watching) = &mut watching {
+        // All of an earlier life, before the clock goes.
+        watching.hear(now);
+    }
+    let dir = running.as_deref().filter(|_| options.processes);
+    let dir = dir.map(|running| running.dir().to_owned());
+    let (mut suspensions, mut suspended) = (Suspensions::watch(), Vec::new());
     let observe = |p: gridrig_replayer::player::Progress| {
         now = p.now;
+        if let Some(gap) = suspensions.look(now) {
+            suspended.push(gap);
+            running.iter_mut().for_each(|it| it.note_suspension(gap));
+        }
         progress.update(p.now, p.ended, Some(p.worst_lag));
         if let Some(watching) = &mut watching {
             watching.hear(p.now);
@@ -56,17 +69,10 @@ pub(super) fn execute(
     };
     let (jobs, stop) = (&start.load.submissions, wait_for_stop(options));
     let played = async {
-        if let Some(why) = ends_here(scenario, options) {
-            return broken_off(grid, jobs, &real, &why);
-        }
-        if let Some(cut) = recall(grid, jobs, &real)? {
-            return Ok(cut);
-        }
-        match running.as_deref().filter(|_| options.processes) {
-            None => run_real(grid, jobs, &real, stop, observe).await,
-            Some(running) => {
-                run_in_processes((grid, jobs), &real, running.dir(), stop, observe).await
-            }
+        match (cut, &dir) {
+            (Some(cut), _) => Ok(cut),
+            (None, None) => run_real(grid, jobs, &real, stop, observe).await,
+            (None, Some(dir)) => run_in_processes((grid, jobs), &real, dir, stop, observe).await,
         }
     };
     let outcome = runtime.block_on(played).map_err(Failure::Run)?;
@@ -77,17 +83,13 @@ pub(super) fn execute(
     if let (Some(running), true) = (&running, outcome.broke_off && goes_on) {
         // What follows from the first is not worth a word.
         let why = outcome.faults.first().map_or("", |why| why);
-        let command = running.command();
-        return Err(Failure::Run(anyhow!("{why}\nto continue it: {command}")));
+        let why = anyhow!("{why}\nto continue it: {}", running.command());
+        return Err(Failure::Run(why));
     }
     let is_cut = !outcome.cut.is_empty();
     let running = running.filter(|_| !is_cut);
-    let gaps = running.map_or_else(Vec::new, |running| running.gaps(scenario.clock));
-    let gaps: Vec<Gap> = gaps.into_iter().chain(outcome.suspended).collect();
-    let notes = outcome.external.as_ref();
-    let mut notes = notes.map_or_else(Vec::new, |(found, unseen)| notes_of(grid, found, unseen));
-    notes.extend(gaps.iter().map(Gap::note).chain(outcome.restarted));
-    notes.extend(outcome.cut);
+    let gaps = running.map_or(suspended, |running| running.gaps(scenario.clock));
+    let notes = notes(grid, &outcome, &gaps);
     warn_of_foreign(outcome.foreign);
     let why = outcome.faults.first().cloned();
     Ok(Executed {
@@ -104,6 +106,32 @@ pub(super) fn execute(
         log: outcome.log,
         timer_tolerance: tolerance(scenario.clock),
     })
+}
+
+/// What is known of a run that is not gone on with: nobody can, or a journal of it cannot be
+/// read to its end.
+fn cut(
+    start: &Start<'_>,
+    options: &RunOptions,
+    real: &RealOptions,
+) -> Result<Option<RealOutcome>, Failure> {
+    let (grid, jobs) = (start.grid, &start.load.submissions);
+    let cut = match ends_here(start.scenario, options) {
+        Some(why) => broken_off(grid, jobs, real, &why).map(Some),
+        None => recall(grid, jobs, real),
+    };
+    cut.map_err(Failure::Run)
+}
+
+/// What a reader has to know of how a run went.
+fn notes(grid: &Grid, outcome: &RealOutcome, gaps: &[Gap]) -> Vec<String> {
+    let external = outcome.external.iter();
+    let mut notes: Vec<String> = external
+        .flat_map(|(found, unseen)| notes_of(grid, found, unseen))
+        .collect();
+    notes.extend(gaps.iter().map(Gap::note));
+    notes.extend(outcome.restarted.iter().chain(&outcome.cut).cloned());
+    notes
 }
 
 fn warn_of_foreign(jobs: usize) {
@@ -267,8 +295,54 @@ mod tests {
     use crate::runner::{Observer, PolicyRun, run};
     use crate::scenario::Replication;
     use gridrig_core::event::Event;
+    use gridrig_core::time::Decimal;
     use gridrig_results::{EventLog, rundir};
     use std::sync::Arc;
+
+    #[test]
+    fn a_suspension_and_the_kill_after_it_are_gaps_of_their_own() {
+        let dir = tempfile::tempdir().unwrap();
+        let gap = |at_s, stopped_unix_s, resumed_unix_s, suspended| Gap {
+            at_s,
+            stopped_unix_s,
+            resumed_unix_s,
+            suspended,
+        };
+        let mut gaps = vec![
+            gap(30.0, 31, 10_000, false),
+            gap(90.0, 10_060, 13_660, true),
+            gap(150.0, 13_720, 13_780, false),
+        ];
+        // The first life is one in which no suspension was, the last begins a minute after a kill.
+        let lives = serde_json::json!([
+            {"began_unix_ms": 1_000, "at_ns": 0},
+            {"began_unix_ms": 10_000_000, "at_ns": 30_000_000_000_u64, "suspended": [gaps[1]]},
+            {"began_unix_ms": 13_780_000, "at_ns": 150_000_000_000_u64},
+        ]);
+        let doc = serde_json::json!({
+            "format": 1, "program": env!("CARGO_PKG_VERSION"), "name": "s", "directory": "",
+            "scenario": "", "cell": "1/1", "csv": false, "kill": [], "processes": false,
+            "run": "s-1", "workload": null, "lives": lives,
+        });
+        let file = dir.path().join(rundir::names::RUNNING);
+        std::fs::write(&file, doc.to_string()).unwrap();
+        let mut running = Running::read(dir.path()).unwrap().unwrap();
+        let speed = Decimal::from_whole(1);
+        assert_eq!(running.gaps(Clock::Real { speed }), gaps);
+        assert_eq!(
+            gaps[1].note(),
+            "suspended: the machine was suspended, or its clock was set forward (3600s at 90.0 s)"
+        );
+        assert_eq!(
+            gaps[2].note(),
+            "broken-off: the run was interrupted at 150.0 s and continued 60s later"
+        );
+        // The next one is in the file as soon as it is noticed.
+        gaps.push(gap(170.0, 13_800, 13_900, true));
+        running.note_suspension(gaps[3]);
+        let running = Running::read(dir.path()).unwrap().unwrap();
+        assert_eq!(running.gaps(Clock::Real { speed }), gaps);
+    }
 
     /// Watches a run, and panics soon after its beginning.
     struct Panics;

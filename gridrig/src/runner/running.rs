@@ -8,7 +8,7 @@ use crate::exit::Failure;
 use crate::realtime::Journals;
 use crate::scenario::{Clock, Scenario, ScenarioText};
 use anyhow::{Context as _, anyhow, bail, ensure};
-use gridrig_core::time::{SimDuration, SimTime};
+use gridrig_core::time::{Decimal, SimDuration, SimTime};
 use gridrig_results::rundir::{self, names::RUNNING};
 use serde::{Deserialize, Serialize};
 use std::fs::File;
@@ -48,31 +48,72 @@ struct Doc {
     lives: Vec<Life>,
 }
 
-#[derive(Clone, Copy, Serialize, Deserialize)]
+#[derive(Serialize, Deserialize)]
 struct Life {
     began_unix_ms: u64,
     /// What the clock of the run showed.
     at_ns: u64,
+    /// When the machine was suspended in it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    suspended: Vec<Gap>,
+}
+
+impl Life {
+    /// When nobody ran the run from the beginning of this life to that of the next.
+    fn gaps(&self, next: &Life, speed: Decimal) -> Vec<Gap> {
+        let at_s = SimTime::from_nanos(next.at_ns).as_secs_f64();
+        // The next one goes on from the journals, which may end before it was noticed.
+        let suspended = self.suspended.iter().map(|gap| Gap {
+            at_s: gap.at_s.min(at_s),
+            ..*gap
+        });
+        let mut gaps: Vec<Gap> = suspended.collect();
+        let ran = speed.divide(next.at_ns.saturating_sub(self.at_ns));
+        // The clock of the run stood meanwhile.
+        let stood = gaps.iter().map(Gap::length_s).fold(0, u64::saturating_add);
+        let stopped = Duration::from_millis(self.began_unix_ms) + Duration::from_nanos(ran);
+        let stopped = stopped.as_secs().saturating_add(stood);
+        let last = gaps.last().map_or(0, |gap| gap.resumed_unix_s);
+        gaps.push(Gap {
+            at_s,
+            stopped_unix_s: stopped.max(last),
+            resumed_unix_s: next.began_unix_ms / 1000,
+            suspended: false,
+        });
+        gaps
+    }
 }
 
 /// A time in which nobody ran a run: its clock stood.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Gap {
     /// What the clock of the run showed.
     pub at_s: f64,
-    /// When the run was broken off: seconds since 1970.
+    /// When the run stopped: seconds since 1970.
     pub stopped_unix_s: u64,
     /// When it went on.
     pub resumed_unix_s: u64,
+    /// Whether it went on by itself ([`SUSPENDED`]); else it was broken off.
+    pub suspended: bool,
 }
 
+/// What has happened where the wall clock moves on and the monotonic one does not.
+pub const SUSPENDED: &str = "the machine was suspended, or its clock was set forward";
+
 impl Gap {
+    fn length_s(&self) -> u64 {
+        self.resumed_unix_s.saturating_sub(self.stopped_unix_s)
+    }
+
     /// The gap in words.
     pub fn note(&self) -> String {
-        let length = self.resumed_unix_s.saturating_sub(self.stopped_unix_s);
-        let length = SimDuration::from_secs(length);
-        let at = self.at_s;
-        format!("broken-off: the run was interrupted at {at:.1} s and continued {length} later")
+        let (at, length) = (self.at_s, SimDuration::from_secs(self.length_s()));
+        match self.suspended {
+            true => format!("suspended: {SUSPENDED} ({length} at {at:.1} s)"),
+            false => format!(
+                "broken-off: the run was interrupted at {at:.1} s and continued {length} later"
+            ),
+        }
     }
 }
 
@@ -361,6 +402,7 @@ impl Running {
         self.doc.lives.push(Life {
             began_unix_ms: since.unwrap_or_default().as_millis() as u64,
             at_ns: journals.from().as_nanos(),
+            suspended: Vec::new(),
         });
         self.write()?;
         Ok(as_kept(journals, scenario))
@@ -371,20 +413,22 @@ impl Running {
         let Clock::Real { speed } = clock else {
             return Vec::new();
         };
-        let lives = self.doc.lives.iter();
-        let pairs = lives.clone().zip(lives.skip(1));
-        pairs
-            .map(|(before, after)| {
-                let ran = speed.divide(after.at_ns.saturating_sub(before.at_ns));
-                let stopped =
-                    Duration::from_millis(before.began_unix_ms) + Duration::from_nanos(ran);
-                Gap {
-                    at_s: SimTime::from_nanos(after.at_ns).as_secs_f64(),
-                    stopped_unix_s: stopped.as_secs(),
-                    resumed_unix_s: after.began_unix_ms / 1000,
-                }
-            })
-            .collect()
+        let lives = &self.doc.lives;
+        let pairs = lives.iter().zip(lives.iter().skip(1));
+        let before = pairs.flat_map(|(life, next)| life.gaps(next, speed));
+        let last = lives.last().into_iter().flat_map(|life| &life.suspended);
+        before.chain(last.copied()).collect()
+    }
+
+    /// The machine was suspended: so says the file, too, for whoever goes on with the run.
+    pub fn note_suspension(&mut self, gap: Gap) {
+        if let Some(life) = self.doc.lives.last_mut() {
+            life.suspended.push(gap);
+        }
+        if let Err(failure) = self.write() {
+            let why = failure.why();
+            tracing::warn!(why, "that the machine was suspended cannot be written down");
+        }
     }
 
     /// Tells the user how it can go on.

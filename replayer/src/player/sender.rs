@@ -175,7 +175,8 @@ pub(super) async fn panic_of(tasks: &mut JoinSet<()>) {
     pending::<()>().await;
 }
 
-/// Waits for a panic of `any`, and goes on with an error that says of what and `whose`.
+/// Waits for a panic of `any`, and goes on with an error that says of what and `whose`, or
+/// with the error that it was.
 pub(super) async fn named(whose: &str, any: impl Future<Output = ()>) {
     let mut any = pin!(any);
     let panic: Box<dyn Any + Send> = poll_fn(|context| {
@@ -183,11 +184,13 @@ pub(super) async fn named(whose: &str, any: impl Future<Output = ()>) {
         polled.map_or_else(Poll::Ready, |_| Poll::Pending)
     })
     .await;
-    let text = panic.downcast_ref::<String>().map(String::as_str);
-    let text = text.or(panic.downcast_ref().copied());
-    let text = text.unwrap_or("a panic");
-    let error = io::Error::other(format!("{whose} panicked: {text}"));
-    resume_unwind(Box::new(error))
+    let error = panic.downcast::<io::Error>().unwrap_or_else(|panic| {
+        let text = panic.downcast_ref::<String>().map(String::as_str);
+        let text = text.or(panic.downcast_ref().copied());
+        let text = text.unwrap_or("a panic");
+        Box::new(io::Error::other(format!("{whose} panicked: {text}")))
+    });
+    resume_unwind(error)
 }
 
 /// Hands a job over, or has one removed.
@@ -244,7 +247,7 @@ fn nobody() -> TransportError {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Outlets, Patience, play};
+    use super::super::{Outlets, Patience, Readers, play};
     use super::*;
     use crate::outlet::{Answer, SubmitRequest};
     use gridrig_core::ids::DomainId;
@@ -302,16 +305,21 @@ mod tests {
 
     #[tokio::test]
     async fn a_panic_of_a_task_that_reads_logs_is_named_and_an_end_is_none() {
-        let mut tasks = JoinSet::new();
-        tasks.spawn(async {});
-        tasks.spawn(async { panic!("a broken line") });
-        let mut readers = super::super::Readers {
-            tasks,
-            again: Vec::new(),
+        let why_of = async |task: fn()| {
+            let mut tasks = JoinSet::new();
+            tasks.spawn(async {});
+            tasks.spawn(async move { task() });
+            let mut readers = Readers {
+                tasks,
+                again: Vec::new(),
+            };
+            let panic = tokio::spawn(async move { readers.panicked().await }).await;
+            let panic = panic.unwrap_err().into_panic();
+            panic.downcast::<io::Error>().unwrap().to_string()
         };
-        let panic = tokio::spawn(async move { readers.panicked().await }).await;
-        let panic = panic.unwrap_err().into_panic();
-        let why = panic.downcast::<io::Error>().unwrap().to_string();
-        assert!(why.contains("reads logs panicked: a broken line"), "{why}");
+        let why = why_of(|| panic!("a broken line")).await;
+        assert_eq!(why, "a task that reads logs panicked: a broken line");
+        let why = why_of(|| resume_unwind(Box::new(io::Error::other("forgotten")))).await;
+        assert_eq!(why, "forgotten");
     }
 }

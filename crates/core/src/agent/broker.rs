@@ -45,6 +45,8 @@ pub struct BrokerAgent {
     /// Jobs that are looked for before anything is decided about them, by the key
     /// under which they have come.
     searches: BTreeMap<(JobId, Option<String>), Search>,
+    /// When those that are over may be forgotten, if there is no room.
+    forgets_next: WallTime,
     /// Which life of each service answered last.
     lives: BTreeMap<Target, u64>,
     partners: Partners,
@@ -114,6 +116,7 @@ impl BrokerAgent {
             next_cycle: None,
             grace: setup.grace,
             searches: BTreeMap::new(),
+            forgets_next: WallTime::ZERO,
             lives: BTreeMap::new(),
             partners: Partners::of(&setup.sessions),
             born: setup.born,

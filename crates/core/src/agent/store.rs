@@ -118,6 +118,8 @@ pub(super) struct Record {
     pub arrived: SimTime,
     pub notify: Option<Arc<str>>,
     pub end: Option<JobEnd>,
+    /// How often it stands among the ended jobs: it may come back, and end again.
+    ended: u32,
     pub tag: Option<Arc<str>>,
     pub identity: Option<Arc<str>>,
     /// Each time that it came, the latest last: over a cycle of links it may
@@ -308,7 +310,8 @@ impl JobStore {
     /// Enters a job that comes under this name; answers what it is.
     pub fn enter(&mut self, arrival: Arrival, job: JobId, at: SimTime) -> JobSpec {
         let before = self.records.remove(&job);
-        let mut visits = before.map(|record| record.visits).unwrap_or_default();
+        let before = before.map(|record| (record.visits, record.ended));
+        let (mut visits, ended) = before.unwrap_or_default();
         // Nearly all jobs come once, and are remembered for long.
         visits.reserve_exact(1);
         visits.push(Visit {
@@ -331,6 +334,7 @@ impl JobStore {
             arrived: at,
             notify: arrival.notify,
             end: None,
+            ended,
             tag: arrival.tag.map(cut),
             identity: arrival.identity,
             visits,
@@ -389,15 +393,18 @@ impl JobStore {
             return;
         };
         if record.end.replace(end).is_none() {
+            record.ended += 1;
             self.ended.push_back(end.job);
         }
         while self.ended.len() > self.keep_ended {
             let Some(oldest) = self.ended.pop_front() else {
                 break;
             };
-            // A job that has come back since is not over.
-            let record = self.records.get(&oldest);
-            let over = record.is_some_and(|record| record.end.is_some());
+            // A job that has come back since is not over, or has ended again.
+            let over = self.records.get_mut(&oldest).is_some_and(|record| {
+                record.ended -= 1;
+                record.ended == 0 && record.end.is_some()
+            });
             if over && let Some(record) = self.records.remove(&oldest) {
                 for key in record.visits.into_iter().filter_map(|visit| visit.key) {
                     self.keys.remove(&key);

@@ -1,6 +1,6 @@
 //! Deleting a run.
 
-use super::scan::is_begun_log;
+use super::scan::{is_begun_log, is_held};
 use super::{CatalogueError, Result};
 use crate::rundir::names;
 use serde::Serialize;
@@ -17,8 +17,18 @@ pub struct Removed {
     pub kept: Vec<String>,
 }
 
+/// Refuses a run that a process has for itself; it may be making it again, beside the
+/// manifest of before.
+pub(super) fn refuse_running(folder: &Path, path: &str) -> Result<()> {
+    match is_held(&folder.join(path)) {
+        true => Err(CatalogueError::Running(path.to_owned())),
+        false => Ok(()),
+    }
+}
+
 /// Deletes the run at a path below the folder.
 pub(super) fn run(folder: &Path, path: &str, removed: &mut Removed) -> Result<()> {
+    refuse_running(folder, path)?;
     let dir = folder.join(path);
     // The manifest goes first: what is half deleted must not look complete.
     for name in names::ALL {

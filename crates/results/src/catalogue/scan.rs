@@ -17,6 +17,9 @@ use std::time::UNIX_EPOCH;
 /// How deep runs may lie below the folder, as in comparisons.
 const DEPTH: usize = 8;
 
+/// Why a run that goes on cannot be used.
+const BEING_RUN: &str = "it is being run";
+
 /// Whether a run can be used.
 #[derive(
     Clone,
@@ -169,6 +172,8 @@ pub(super) struct Place {
     pub(super) path: String,
     /// Names, sizes and dates of its files: the same ones, the same run.
     pub(super) stamp: String,
+    /// Whether a process runs it. That is asked once, so that stamp and state never differ.
+    pub(super) held: bool,
 }
 
 /// All run directories of a folder.
@@ -211,11 +216,15 @@ impl Scan {
             |name: &str| name == names::RUNNING || is_begun_log(name) || is_file_of_a_run(name);
         let is_run = files.iter().any(|(name, ..)| is_of_a_run(name));
         if is_run && !path.is_empty() {
+            // One that is made again, or gone on with, has a manifest meanwhile.
+            let begun =
+                |(name, ..): &(String, u64, u128)| name == names::RUNNING || is_begun_log(name);
+            let is_over = files.iter().any(|(name, ..)| name == names::MANIFEST);
+            let held = (!is_over || files.iter().any(begun)) && is_held(dir);
             // A log that grows says nothing new of its run.
             files.retain(|(name, ..)| !is_begun_log(name));
             files.sort();
-            let is_over = files.iter().any(|(name, ..)| name == names::MANIFEST);
-            let mut stamp = match !is_over && is_held(dir) {
+            let mut stamp = match held {
                 true => "held;".to_owned(),
                 false => String::new(),
             };
@@ -225,6 +234,7 @@ impl Scan {
             self.places.push(Place {
                 path: path.to_owned(),
                 stamp,
+                held,
             });
             return Ok(());
         }
@@ -244,10 +254,10 @@ impl Scan {
 
 /// Reads what the catalogue lists of a run. It never fails: what is wrong with
 /// a directory is what is listed.
-pub(super) fn inspect(folder: &Path, path: &str) -> RunEntry {
-    let dir = folder.join(path);
+pub(super) fn inspect(folder: &Path, place: &Place) -> RunEntry {
+    let dir = folder.join(&place.path);
     let mut entry = RunEntry {
-        path: path.to_owned(),
+        path: place.path.clone(),
         ..RunEntry::default()
     };
     match labels::read(&dir) {
@@ -255,31 +265,34 @@ pub(super) fn inspect(folder: &Path, path: &str) -> RunEntry {
         Err(error) => entry.reason = Some(error.to_string()),
     }
     if !dir.join(names::MANIFEST).exists() {
-        unfinished(&mut entry, &dir);
+        unfinished(&mut entry, &dir, place.held);
         return entry;
     }
-    let manifest = match rundir::read_manifest(&dir) {
-        Ok(manifest) => manifest,
+    match rundir::read_manifest(&dir) {
+        Ok(manifest) => {
+            if let Some(reason) = missing(&dir, &manifest) {
+                entry.state = State::Damaged;
+                entry.reason = Some(reason);
+            }
+            describe(&mut entry, manifest);
+        }
         Err(error) => {
             entry.state = State::Damaged;
             entry.reason = Some(without_folder(folder, &said(&error)));
-            return entry;
         }
-    };
-    if let Some(reason) = missing(&dir, &manifest) {
-        entry.state = State::Damaged;
-        entry.reason = Some(reason);
     }
-    describe(&mut entry, manifest);
+    if place.held {
+        entry.state = State::Running;
+        entry.reason = Some(format!("{BEING_RUN}, and its figures are those of before"));
+    }
     entry
 }
 
 /// What is known of a run without a manifest.
-fn unfinished(entry: &mut RunEntry, dir: &Path) {
+fn unfinished(entry: &mut RunEntry, dir: &Path, held: bool) {
     let running = fs::read(dir.join(names::RUNNING)).unwrap_or_default();
     let running: Value = serde_json::from_slice(&running).unwrap_or_default();
     let begun = running["lives"].as_array().map(|lives| !lives.is_empty());
-    let held = is_held(dir);
     // It lies where its scenario with its seed, and its policy, are named.
     let above = entry.path.rsplit('/').skip(1);
     let mut above = above.filter(|_| begun.is_some() || held);
@@ -291,11 +304,11 @@ fn unfinished(entry: &mut RunEntry, dir: &Path) {
             let seed = rest.and_then(|rest| rest.split('-').next()?.parse().ok());
             (name, seed.unwrap_or_default())
         }
-        None => named(study, dir).unwrap_or_default(),
+        None => named(study).unwrap_or_default(),
     };
     let scenario = scenario.to_owned();
     let (state, reason) = match begun {
-        _ if held => (State::Running, "it is being run"),
+        _ if held => (State::Running, BEING_RUN),
         Some(true) => (
             State::HalfWritten,
             "it was interrupted, and can be continued",
@@ -317,17 +330,16 @@ fn unfinished(entry: &mut RunEntry, dir: &Path) {
     clock.clone_into(&mut entry.clock);
 }
 
-/// Scenario and seed by the name of their folder, of a run in this directory. From the
-/// second folder on a number stands behind the seed.
-fn named<'s>(study: &'s str, dir: &Path) -> Option<(&'s str, u64)> {
+/// Scenario and seed by the name of their folder. From the second folder on a number stands
+/// behind the seed: where two numbers end the name, it does not say which is the seed.
+fn named<'s>(study: &'s str) -> Option<(&'s str, u64)> {
     let split = |text: &'s str| {
         let (name, number) = text.rsplit_once('-')?;
         Some((name, number.parse::<u64>().ok()?))
     };
-    let (name, number) = split(study)?;
-    let is_second = dir.ancestors().nth(3)?.join(name).is_dir();
-    let first = split(name).filter(|_| is_second);
-    Some(first.unwrap_or((name, number)))
+    let (name, seed) = split(study)?;
+    let may_be_another = seed > 1 && split(name).is_some();
+    (!may_be_another).then_some((name, seed))
 }
 
 /// Whether this is the event log of a run that goes on in virtual time, or was killed: it
@@ -391,4 +403,42 @@ fn describe(entry: &mut RunEntry, manifest: Manifest) {
 /// Names of files as they are called below the folder.
 fn without_folder(folder: &Path, text: &str) -> String {
     text.replace(&format!("{}/", folder.display()), "")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whether_a_run_goes_on_is_asked_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let dir = folder.path().join("s-1/p/r000");
+        fs::create_dir_all(&dir).unwrap();
+        fs::write(dir.join("events.parquet.7.partial"), "").unwrap();
+        let look = || Scan::of(folder.path()).unwrap().places.remove(0);
+        let before = look();
+        let held = fs::File::open(&dir).unwrap();
+        held.lock().unwrap();
+        // Its stamp is that of a run that nobody runs, and so is its state.
+        assert_eq!(inspect(folder.path(), &before).state, State::HalfWritten);
+        let during = look();
+        drop(held);
+        assert_eq!(inspect(folder.path(), &during).state, State::Running);
+        assert_ne!(before.stamp, during.stamp);
+        assert_eq!(before.stamp, look().stamp);
+    }
+
+    #[test]
+    fn a_folder_whose_name_ends_with_two_numbers_names_no_scenario() {
+        for (study, expected) in [
+            ("two-sites-7", Some(("two-sites", 7))),
+            // There is no folder of number 1.
+            ("phase-3-1", Some(("phase-3", 1))),
+            ("phase-3-7", None),
+            ("two-sites-1-2", None),
+            ("two-sites", None),
+        ] {
+            assert_eq!(named(study), expected, "{study}");
+        }
+    }
 }

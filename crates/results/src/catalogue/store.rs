@@ -1,7 +1,7 @@
 //! The table on the disk.
 
 use super::Refresh;
-use super::scan::{RunEntry, Scan, inspect};
+use super::scan::{Place, RunEntry, Scan, inspect};
 use crate::rundir::open_file;
 use rusqlite::types::Value as Sql;
 use rusqlite::{Connection, ErrorCode, OpenFlags, Row, TransactionBehavior};
@@ -137,18 +137,24 @@ impl Store {
     /// before the lock is taken: two programs may both read it, and write the
     /// same.
     pub(super) fn refresh(&mut self, folder: &Path, scan: &Scan) -> rusqlite::Result<Refresh> {
-        let mut known: BTreeMap<String, String> = BTreeMap::new();
+        let mut known: BTreeMap<String, (String, bool)> = BTreeMap::new();
         {
-            let mut all = self.connection.prepare("SELECT path, stamp FROM runs")?;
+            let text = "SELECT path, stamp, state = 'running' FROM runs";
+            let mut all = self.connection.prepare(text)?;
             let mut rows = all.query([])?;
             while let Some(row) = rows.next()? {
-                known.insert(row.get(0)?, row.get(1)?);
+                known.insert(row.get(0)?, (row.get(1)?, row.get(2)?));
             }
         }
+        // Whatever its files say, none is listed as running that nobody runs.
+        let is_as_listed = |place: &Place| {
+            let listed = known.get(&place.path);
+            listed.is_some_and(|(stamp, runs)| *stamp == place.stamp && *runs == place.held)
+        };
         let changed = scan.places.iter();
         let changed: Vec<_> = changed
-            .filter(|place| known.get(&place.path) != Some(&place.stamp))
-            .map(|place| (place, inspect(folder, &place.path)))
+            .filter(|place| !is_as_listed(place))
+            .map(|place| (place, inspect(folder, place)))
             .collect();
         let there: BTreeSet<&str> = scan.places.iter().map(|p| p.path.as_str()).collect();
         let gone: Vec<&String> = known

@@ -213,6 +213,8 @@ impl JobRow {
                 self.predicted = Some(event.instant());
                 self.predicted_by = event.by.domain().map(|by| (at, by));
             }
+            // It was about a place where the job is no more.
+            EventKind::Refused => (self.predicted, self.predicted_by) = (None, None),
             EventKind::Dispatched => self.dispatch = Some(at),
             EventKind::Queued => {
                 self.queued = Some(at);

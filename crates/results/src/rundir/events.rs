@@ -14,11 +14,12 @@ use gridrig_core::job::Reason;
 use gridrig_core::placement::PlacementRun;
 use gridrig_core::time::SimTime;
 use parquet::errors::ParquetError;
-use std::fs::File;
+use std::fs::{File, TryLockError};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::Receiver;
 use std::thread::{self, JoinHandle};
+use std::time::Duration;
 use std::{fs, iter};
 
 /// An event of the log, and the names of its grid.
@@ -59,7 +60,8 @@ fn write_groups(
 /// Writes a log that nobody has followed.
 pub(super) fn write(dir: &Path, log: &EventLog, grid: &Grid) -> Result<FileDoc> {
     let (mut told, chunks) = EventLog::followed();
-    let writer = EventsWriter::follow(dir, grid, chunks)?;
+    // The run is over, and may have been in real time.
+    let writer = EventsWriter::begin(dir, grid, chunks, None)?;
     log.records().for_each(|(at, event)| told.emit(at, event));
     told.end_chunks();
     writer.finish(log)
@@ -98,18 +100,33 @@ impl Drop for Begun {
 fn hold(dir: &Path) -> Option<File> {
     let file = File::open(dir).ok()?;
     // Whoever only looks has it for an instant.
-    let is_held = (0..3).any(|_| file.try_lock().is_ok());
-    is_held.then_some(file)
+    for _ in 0..20 {
+        match file.try_lock() {
+            Ok(()) => return Some(file),
+            Err(TryLockError::WouldBlock) => thread::sleep(Duration::from_millis(5)),
+            Err(TryLockError::Error(_)) => return None,
+        }
+    }
+    file.try_lock().is_ok().then_some(file)
 }
 
 impl EventsWriter {
-    /// Writes what comes into this directory, which is made if need be.
+    /// Writes what comes into this directory, which is made if need be, while a run in
+    /// virtual time goes on.
     ///
     /// # Errors
     /// Errors of the file system.
     pub fn follow(dir: &Path, grid: &Grid, chunks: Receiver<Arc<Chunk>>) -> Result<Self> {
         make_dir(dir)?;
-        let held = hold(dir);
+        Self::begin(dir, grid, chunks, hold(dir))
+    }
+
+    fn begin(
+        dir: &Path,
+        grid: &Grid,
+        chunks: Receiver<Arc<Chunk>>,
+        held: Option<File>,
+    ) -> Result<Self> {
         let own = format!(".{}", std::process::id());
         let file = PartialFile::create(dir, names::EVENTS, &own)?;
         let partial = Some(file.lies_at().to_owned());

@@ -6,7 +6,7 @@ use gridrig_results::EventLog;
 use gridrig_results::catalogue::{
     CATALOGUE, Catalogue, CatalogueError, Order, Refresh, RunEntry, State, rows,
 };
-use gridrig_results::rundir::{self, EventsWriter};
+use gridrig_results::rundir::EventsWriter;
 use rusqlite::Connection;
 use std::fs;
 use std::path::Path;
@@ -157,9 +157,8 @@ fn damaged_and_foreign_directories_are_listed_with_the_reason() {
 #[test]
 fn a_run_in_virtual_time_is_running_until_its_process_lets_go() {
     let study = Study::new();
-    let path = "two-sites-1-2/free-node/r000";
+    let path = "two-sites-1/free-node/r000";
     let dir = study.path().join(path);
-    fs::create_dir_all(study.path().join("two-sites-1")).unwrap();
     let (_log, chunks) = EventLog::followed();
     let mut writer = EventsWriter::follow(&dir, &two_sites(4), chunks).unwrap();
     let mut catalogue = open(&study);
@@ -169,9 +168,10 @@ fn a_run_in_virtual_time_is_running_until_its_process_lets_go() {
     assert_eq!(named, ("two-sites", 1, "virtual"));
     assert_eq!(run.policy.as_deref(), Some("free-node"));
     assert_eq!(catalogue.refresh().unwrap().unchanged, 1);
-    // What people say of it meanwhile keeps no run from being written there.
-    catalogue.label(path, &tags(&["x"]), "").unwrap();
-    assert!(rundir::is_vacant(&dir).unwrap());
+    // A row that says running, with the stamp of a run that nobody runs.
+    let table = Connection::open(study.path().join(CATALOGUE)).unwrap();
+    table.execute("UPDATE runs SET stamp = ''", []).unwrap();
+    drop(table);
     // As when the process was killed.
     drop(writer.take_hold());
     assert_eq!(catalogue.refresh().unwrap().read, 1);
@@ -181,13 +181,47 @@ fn a_run_in_virtual_time_is_running_until_its_process_lets_go() {
 }
 
 #[test]
-fn the_second_folder_of_a_scenario_is_told_from_another_seed() {
+fn a_second_folder_of_a_scenario_is_not_taken_for_another_seed() {
     let study = Study::new();
-    let dir = study.path().join("phase-3-7/p/r000");
+    // Either may be the seed, whatever lies beside it.
+    fs::create_dir_all(study.path().join("phase-3")).unwrap();
+    for path in ["phase-3-7/p/r000", "two-sites-1-2/p/r000"] {
+        let (_log, chunks) = EventLog::followed();
+        let dir = study.path().join(path);
+        let _writer = EventsWriter::follow(&dir, &two_sites(4), chunks).unwrap();
+        let run = one(&mut open(&study), path);
+        assert_eq!((&*run.scenario, run.seed), ("", 0), "{path}");
+        assert_eq!(run.policy.as_deref(), Some("p"), "{path}");
+    }
+}
+
+#[test]
+fn a_run_that_is_made_again_is_running_and_not_deleted() {
+    let study = Study::of(&POLICIES, 2, usual);
+    let mut catalogue = open(&study);
+    let again = study.run_dir("free-node", 1);
     let (_log, chunks) = EventLog::followed();
-    let _writer = EventsWriter::follow(&dir, &two_sites(4), chunks).unwrap();
-    let run = one(&mut open(&study), "phase-3-7/p/r000");
-    assert_eq!((&*run.scenario, run.seed), ("phase-3", 7));
+    let writer = EventsWriter::follow(&again, &two_sites(4), chunks).unwrap();
+    assert_eq!(catalogue.refresh().unwrap().read, 1);
+    let run = one(&mut catalogue, "free-node/r001");
+    assert_eq!((run.state, run.jobs.submitted), (State::Running, 3));
+    // One that is about to end, whose log has its name.
+    let ends = fs::File::open(study.run_dir("round-robin", 0)).unwrap();
+    ends.lock().unwrap();
+    for (path, running) in [
+        ("free-node", "free-node/r001"),
+        ("round-robin/r000", "round-robin/r000"),
+    ] {
+        let refused = catalogue.delete(path).unwrap_err().to_string();
+        let expected = format!("{running}: it is being run (expected runs that are over)");
+        assert_eq!(refused, expected);
+    }
+    drop((writer, ends));
+    catalogue.refresh().unwrap();
+    let runs = catalogue.runs().unwrap();
+    assert_eq!(runs.len(), 4, "nothing was deleted");
+    assert!(runs.iter().all(|run| run.state == State::Complete));
+    assert_eq!(catalogue.delete("").unwrap().runs, 4);
 }
 
 #[test]

@@ -2,9 +2,10 @@
 
 use crate::story::{grid, log, submissions};
 use gridrig_core::event::EventSink as _;
-use gridrig_results::rundir::{self, EventsWriter, Manifest, RunFiles, names};
+use gridrig_results::rundir::{self, EventsWriter, Manifest, RunDirError, RunFiles, names};
 use gridrig_results::{EventLog, JobTable};
 use std::fs;
+use std::path::Path;
 use tempfile::TempDir;
 
 /// Two logs of some groups of rows with the same events.
@@ -16,12 +17,30 @@ fn tell_at_length(logs: [&mut EventLog; 2]) {
     }
 }
 
+fn write_tables(
+    dir: &Path,
+    log: &EventLog,
+    writer: Option<EventsWriter>,
+) -> Result<(), RunDirError> {
+    let (grid, jobs) = (grid(), submissions());
+    let table = JobTable::build(log, &jobs, &grid, &["day".to_owned()]);
+    let run = RunFiles {
+        document: None,
+        info: &Manifest::default(),
+        scenario: "",
+        grid: &grid,
+        submissions: &jobs,
+        log,
+        table: &table,
+    };
+    rundir::write_tables(dir, false, &run, writer).map(drop)
+}
+
 #[test]
 fn a_log_written_while_it_grows_has_the_bytes_of_one_written_at_the_end() {
-    let (grid, jobs) = (grid(), submissions());
     let dirs = [TempDir::new().unwrap(), TempDir::new().unwrap()];
     let (mut growing, chunks) = EventLog::followed();
-    let writer = EventsWriter::follow(dirs[0].path(), &grid, chunks).unwrap();
+    let writer = EventsWriter::follow(dirs[0].path(), &grid(), chunks).unwrap();
     let mut whole = EventLog::default();
     tell_at_length([&mut growing, &mut whole]);
     growing.end_chunks();
@@ -32,17 +51,7 @@ fn a_log_written_while_it_grows_has_the_bytes_of_one_written_at_the_end() {
         .into_iter()
         .zip(&dirs)
     {
-        let table = JobTable::build(log, &jobs, &grid, &["day".to_owned()]);
-        let run = RunFiles {
-            document: None,
-            info: &Manifest::default(),
-            scenario: "",
-            grid: &grid,
-            submissions: &jobs,
-            log,
-            table: &table,
-        };
-        rundir::write_tables(dir.path(), false, &run, writer).unwrap();
+        write_tables(dir.path(), log, writer).unwrap();
     }
     for name in [names::EVENTS, names::JOBS, names::HOPS, names::SERIES] {
         let [growing, whole] = dirs
@@ -63,4 +72,23 @@ fn what_a_run_that_fails_has_begun_to_write_is_removed() {
     assert!(rundir::is_vacant(&dir).unwrap());
     drop(writer);
     assert!(!dir.exists());
+}
+
+#[test]
+fn what_is_said_of_a_run_stays_with_it_and_goes_to_no_other() {
+    let dir = TempDir::new().unwrap();
+    let (mut growing, chunks) = EventLog::followed();
+    let writer = EventsWriter::follow(dir.path(), &grid(), chunks).unwrap();
+    let told = log();
+    told.records()
+        .for_each(|(at, event)| growing.emit(at, event));
+    growing.end_chunks();
+    let labels = dir.path().join(names::LABELS);
+    fs::write(&labels, "{}").unwrap();
+    // Another run does not begin here, even when this one is killed.
+    assert!(!rundir::is_vacant(dir.path()).unwrap());
+    let refused = write_tables(dir.path(), &growing, None);
+    assert!(matches!(refused, Err(RunDirError::Exists(_))));
+    write_tables(dir.path(), &growing, Some(writer)).unwrap();
+    assert!(labels.exists() && dir.path().join(names::EVENTS).exists());
 }

@@ -32,6 +32,20 @@ fn each_job_has_a_row_with_all_its_times() {
 }
 
 #[test]
+fn a_prediction_counts_until_the_job_is_refused_where_it_was_about() {
+    let predicted = |by| Event::new(EventKind::Predicted, JobId(0), by).at(ms(9_000));
+    let refused = Event::new(EventKind::Refused, JobId(0), B).to(A);
+    for (told, expected) in [
+        (vec![predicted(A)], Some(ms(9_000))),
+        (vec![predicted(A), predicted(B), refused], None),
+    ] {
+        let told = told.into_iter().map(|event| (100, event)).collect();
+        let table = JobTable::build(&log_of(told), &submissions(), &grid(), &[]);
+        assert_eq!(table.rows()[0].predicted, expected);
+    }
+}
+
+#[test]
 fn a_rejected_job_has_a_reason_and_no_metrics() {
     let table = table();
     let row = &table.rows()[3];

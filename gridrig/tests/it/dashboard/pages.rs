@@ -171,6 +171,23 @@ fn nothing_is_changed_for_another_origin_or_without_being_asked() {
 }
 
 #[test]
+fn a_run_that_is_made_again_beside_its_manifest_is_not_deleted() {
+    let rig = rig();
+    let before = paths(&rig);
+    let held = fs::File::open(rig.runs().join("s-1/round-robin/r000")).unwrap();
+    held.lock().unwrap();
+    let page = form(&rig, "/runs/delete", &[], "run=s-1&sure=1").expect(409);
+    let told = "it is being run (expected runs that are over).";
+    for text in ["Nothing was deleted", told] {
+        assert!(page.body.contains(text), "{}", page.body);
+    }
+    assert_eq!(paths(&rig), before);
+    drop(held);
+    form(&rig, "/runs/delete", &[], "run=s-1&sure=1").expect(303);
+    assert!(paths(&rig).is_empty());
+}
+
+#[test]
 fn what_is_hostile_is_text_on_every_page() {
     let rig = rig();
     let hostile = "<img src=x onerror=alert(1)>";

@@ -19,13 +19,13 @@ impl Handle<Arrival> for BrokerAgent {
         if arrival.sought {
             return self.look_for(cx, arrival, again);
         }
+        if again && !self.may_come_again(cx, &arrival) {
+            return Err(SubmitError::NotFoundYet);
+        }
         let job = match self.notes.store.open(&arrival, again)? {
             Opened::Repeated(receipt) => {
                 self.tell_again(cx, &arrival);
                 return Ok(receipt);
-            }
-            Opened::New(_) if again && !self.may_search() => {
-                return Err(SubmitError::NotFoundYet);
             }
             Opened::New(job) => job,
         };

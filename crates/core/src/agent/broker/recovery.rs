@@ -13,6 +13,7 @@ use crate::envelope::Undelivered;
 use crate::event::{Event, EventKind, Party};
 use crate::ids::{DomainId, JobId};
 use crate::message::{EndState, JobEnd, News, Route, Target};
+use crate::time::SimDuration;
 use std::collections::BTreeMap;
 
 /// A service without a session answers in this life. In one that was not known before
@@ -81,11 +82,16 @@ impl Search {
 /// five minutes.
 const SILENCES: u32 = 600;
 
-/// So many jobs may be looked for at a time, and so many may wait when another one is
-/// to be: whoever brings one comes again. A peer or a client could fill the memory else,
-/// with jobs that are said to be from an earlier life of the broker.
+/// So many jobs may be looked for at a time that enter here, once more as many that have
+/// come one hop, and so on: brokers that ask each other would wait for each other else.
+/// Whoever brings one more comes again. Without a bound a peer or a client could fill the
+/// memory with jobs that are said to be from an earlier life of the broker.
 const MOST_SEARCHES: usize = 100_000;
+/// And so many may wait when another one is brought, if the broker has no larger bound.
 const MOST_WAITING: usize = 1_000_000;
+/// How long it is remembered that a job is nowhere when there is no room: whoever asked
+/// comes again for the answer.
+const REMEMBERED: SimDuration = SimDuration::from_secs(60);
 
 impl BrokerAgent {
     /// The searches for a job, by each way on which it has come here.
@@ -96,13 +102,28 @@ impl BrokerAgent {
         its.map(|(_, search)| search)
     }
 
-    /// Whether there is room to look for another job. What is remembered of searches
-    /// that are over makes room: it saves a second search only.
-    pub(super) fn may_search(&mut self) -> bool {
-        if self.searches.len() >= MOST_SEARCHES {
+    /// Whether there is room to look for a job that has come this way.
+    fn may_search(&mut self, cx: &impl Cx<FromBroker>, hop: u32) -> bool {
+        let hops = self.broker.config().settings.hops();
+        let room = MOST_SEARCHES * (1 + hop.min(hops) as usize);
+        if self.searches.len() >= room && cx.wall() >= self.forgets_next {
+            self.forgets_next = cx.wall() + REMEMBERED;
             self.searches.retain(|_, search| !search.asked.is_empty());
         }
-        self.searches.len() < MOST_SEARCHES && self.broker.queued() < MOST_WAITING
+        self.searches.len() < room
+    }
+
+    /// Whether a job that may have been here in an earlier life can be taken in: it is
+    /// known, is looked for, or there is room.
+    pub(super) fn may_come_again(&mut self, cx: &impl Cx<FromBroker>, arrival: &Arrival) -> bool {
+        let bound = self.broker.config().queue_limit;
+        let bound = bound.map_or(MOST_WAITING, |bound| bound.max(MOST_WAITING));
+        self.may_search(cx, arrival.hop()) && self.broker.queued() < bound
+            || self.notes.store.find(arrival.key.as_deref()).is_some()
+            || arrival.id.is_some_and(|job| {
+                let id = (job, arrival.key.clone());
+                self.searches.contains_key(&id)
+            })
     }
 
     /// Whoever has brought a job here, in an earlier life of either, asks for it.
@@ -120,7 +141,7 @@ impl BrokerAgent {
         }
         let id = (arrival.spec.id, arrival.key.clone());
         if !self.searches.contains_key(&id) {
-            if !self.may_search() {
+            if !self.may_search(cx, arrival.hop()) {
                 return Err(SubmitError::NotFoundYet);
             }
             self.search(cx, arrival, false);

@@ -91,6 +91,23 @@ fn a_job_that_has_come_back_is_not_forgotten_with_its_earlier_end() {
             .is_some_and(|record| record.end.is_none())
     );
     assert!(store.get(JobId(1)).is_none() && store.get(JobId(2)).is_some());
+    // Nor is one that has ended again.
+    ends(&mut store, 0);
+    assert!(store.get(JobId(0)).is_some() && store.get(JobId(2)).is_none());
+    let third = arrival("a job's third visit", Some(0), 1);
+    store.enter(third, JobId(0), SimTime::ZERO);
+    ends(&mut store, 3);
+    for id in 4..6 {
+        submit(&mut store, arrival(&format!("k{id}"), Some(id), 1)).unwrap();
+        ends(&mut store, id);
+    }
+    assert!(
+        store
+            .get(JobId(0))
+            .is_some_and(|record| record.end.is_none())
+    );
+    ends(&mut store, 0);
+    assert!(store.get(JobId(0)).is_some() && store.get(JobId(4)).is_none());
 }
 
 #[test]

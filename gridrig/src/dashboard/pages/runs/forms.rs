@@ -12,7 +12,7 @@ use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use gridrig_protocol::rest::Result;
-use gridrig_results::catalogue::{CatalogueError, Removed, RunEntry};
+use gridrig_results::catalogue::{CatalogueError, Removed, RunEntry, is_held};
 use std::collections::BTreeSet;
 
 /// Runs that are named one by one before they are deleted.
@@ -152,27 +152,39 @@ async fn delete(State(own): State<Shared>, body: String) -> Answer {
         return Err(bad_request(text).into());
     }
     let chosen = chosen(&own, &pairs).await?;
-    let mut runs = chosen.runs.iter();
-    if let Some(run) = runs.find(|run| run.state.name() == "running") {
-        let text = format!(
-            "{}: it is being run (expected runs that are over).",
-            run.path
-        );
-        let (status, title) = (StatusCode::CONFLICT, "Nothing was deleted");
-        return Ok(layout::message(status, Tab::Runs, title, &text));
-    }
-    let removed = work(&own, move |own| {
+    let (removed, refused) = work(&own, move |own| {
         own.with_catalogue(|opened| {
             let mut all = Removed::default();
-            for run in &chosen.runs {
-                let removed = opened.catalogue.delete(&run.path)?;
-                all.runs += removed.runs;
-                all.kept.extend(removed.kept);
+            let mut runs = chosen.runs.iter();
+            if let Some(run) = runs.find(|run| is_held(&own.runs.join(&run.path))) {
+                let refused = CatalogueError::Running(run.path.clone());
+                return Ok((all, Some(refused.to_string())));
             }
-            Ok(all)
+            for run in &chosen.runs {
+                match opened.catalogue.delete(&run.path) {
+                    // It has begun since.
+                    Err(refused @ CatalogueError::Running(_)) => {
+                        return Ok((all, Some(refused.to_string())));
+                    }
+                    removed => {
+                        let removed = removed?;
+                        all.runs += removed.runs;
+                        all.kept.extend(removed.kept);
+                    }
+                }
+            }
+            Ok((all, None))
         })
-    });
-    let removed = removed.await?;
+    })
+    .await?;
+    if let Some(refused) = refused {
+        let title = match removed.runs {
+            0 => "Nothing was deleted",
+            _ => "Not all runs were deleted",
+        };
+        let (status, text) = (StatusCode::CONFLICT, format!("{refused}."));
+        return Ok(layout::message(status, Tab::Runs, title, &text));
+    }
     if removed.kept.is_empty() {
         return Ok(back("deleted", removed.runs));
     }
