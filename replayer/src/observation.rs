@@ -72,8 +72,8 @@ pub(crate) struct LogReader {
     /// Whether a job of the workload goes by its own name.
     pub is_named: Arc<[bool]>,
     pub out: mpsc::UnboundedSender<Observation>,
-    /// How far it is read.
-    pub after: Arc<Mutex<u64>>,
+    /// How far it is read, once it is.
+    pub after: Arc<Mutex<Option<u64>>>,
     pub owners: Owners,
 }
 
@@ -103,16 +103,27 @@ impl LogReader {
 
     /// Reads what there is.
     pub async fn catch_up(&self) -> Result<(), ReadError> {
-        while self.read_page().await? > 0 {}
-        Ok(())
+        loop {
+            match self.read_page().await {
+                Ok(0) => return Ok(()),
+                Ok(_) => {}
+                // What comes after them can still be read.
+                Err(error @ ReadError::Forgotten(_)) => {
+                    tracing::warn!(url = self.url, %error, "a log has a gap");
+                }
+                Err(error) => return Err(error),
+            }
+        }
     }
 
     async fn read_page(&self) -> Result<usize, ReadError> {
         let mut after = self.after.lock().await;
-        let page = self.client.events(&self.url, *after).await?;
+        let page = self.client.events(&self.url, after.unwrap_or(0)).await?;
         // What an LRMS has forgotten before it was read for the first time is of others.
-        if *after > 0 && page.first > *after {
-            return Err(ReadError::Forgotten(page.first - *after));
+        let gap = page.first.saturating_sub(after.unwrap_or(page.first));
+        if gap > 0 {
+            *after = Some(page.first);
+            return Err(ReadError::Forgotten(gap));
         }
         for report in &page.events {
             let Some(local) = report.job.map(JobId) else {
@@ -138,7 +149,7 @@ impl LogReader {
                 });
             }
         }
-        *after = page.next;
+        *after = Some(page.next);
         Ok(page.events.len())
     }
 

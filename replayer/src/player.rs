@@ -34,7 +34,7 @@ use std::future::Future;
 use std::panic::resume_unwind;
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::sync::{Mutex, mpsc};
+use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
 /// Where and how a workload is played.
@@ -395,7 +395,7 @@ impl Readers {
             again: Vec::new(),
         };
         for (cluster, url) in &config.outlets.logs {
-            let after = Arc::new(Mutex::new(0));
+            let after = Arc::default();
             let reader = || LogReader {
                 client: client.clone(),
                 url: url.clone(),

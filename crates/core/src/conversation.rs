@@ -431,6 +431,14 @@ impl Message for FromBroker {
         }
     }
 
+    fn is_question(&self) -> bool {
+        match self {
+            FromBroker::Lrms(_, ToLrms::Dispatch(job))
+            | FromBroker::Peer(_, ToPeer::Forward(job)) => job.sought,
+            _ => false,
+        }
+    }
+
     fn data_of(&self) -> Option<JobId> {
         match self {
             FromBroker::Peer(_, ToPeer::Forward(job)) if job.spec.data_kib > 0 && !job.sought => {

@@ -16,6 +16,12 @@ pub trait Message: Clone + Send + Sync + 'static {
     /// counted.
     fn kind(&self) -> Option<MessageKind>;
 
+    /// Whether it only asks for a job: whoever is told to come again does so later, and
+    /// keeps nobody waiting meanwhile.
+    fn is_question(&self) -> bool {
+        false
+    }
+
     /// The job whose data goes with it.
     fn data_of(&self) -> Option<JobId> {
         None

@@ -87,8 +87,10 @@ pub(super) fn execute(
         return Err(Failure::Run(why));
     }
     let is_cut = !outcome.cut.is_empty();
-    let running = running.filter(|_| !is_cut);
-    let gaps = running.map_or(suspended, |running| running.gaps(scenario.clock));
+    let mut gaps = running.map_or(suspended, |running| running.gaps(scenario.clock));
+    // After the last time that it was broken off nobody went on with it.
+    let broken = gaps.iter().rposition(|gap| !gap.suspended);
+    broken.filter(|_| is_cut).map(|last| gaps.remove(last));
     let notes = notes(grid, &outcome, &gaps);
     warn_of_foreign(outcome.foreign);
     let why = outcome.faults.first().cloned();

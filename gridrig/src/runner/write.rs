@@ -79,7 +79,8 @@ pub(super) fn why_elsewhere(cells: &[(CellNumber, Cell)], options: &RunOptions) 
     let written = rundir::read_file(&dir.join(rundir::names::SCENARIO)).ok();
     let here = cell.replication.scenario.to_resolved_toml();
     let both = written.and_then(|text| Some((read(&text)?, read(here.as_bytes())?)));
-    let found = both.map_or(Vec::new(), |(one, other)| differing(&one, &other));
+    let found = both.as_ref();
+    let found = found.map_or(Vec::new(), |(one, other)| differing(one, other));
     let told = found.iter().take(MOST_SETTINGS);
     let mut told: Vec<String> = told
         .map(|it| format!("{}: {}, here {}", it.path, it.one, it.other))
@@ -87,13 +88,12 @@ pub(super) fn why_elsewhere(cells: &[(CellNumber, Cell)], options: &RunOptions) 
     if found.len() > MOST_SETTINGS {
         told.push(format!("and {} more", found.len() - MOST_SETTINGS));
     }
-    let told = match told.is_empty() {
-        true => String::new(),
-        false => format!(" ({})", told.join("; ")),
+    let why = match told.is_empty() {
+        true if both.is_none() => "has no run that can be read".to_owned(),
+        true => "has other settings".to_owned(),
+        false => format!("has other settings ({})", told.join("; ")),
     };
-    Some(format!(
-        "{before} has other settings{told}: this run goes to {now}"
-    ))
+    Some(format!("{before} {why}: this run goes to {now}"))
 }
 
 fn there(cell: &Cell, options: &RunOptions) -> anyhow::Result<There> {

@@ -270,6 +270,11 @@ impl<T: Transport> Sender<T> {
             let result = faults.carry(now, way, is_information, result).await;
             let fate = result.as_ref().map_err(TransportError::fate);
             match tries.note(fate.copied(), self.down) {
+                AfterTry::Again(_)
+                    if fate == Err(Undelivered::Busy) && envelope.message.is_question() =>
+                {
+                    return result;
+                }
                 AfterTry::Again(wait) => {
                     if fate == Err(Undelivered::NoAnswer) {
                         unanswered = Some(result);
@@ -290,8 +295,9 @@ impl<T: Transport> Sender<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use gridrig_core::agent::{EnvelopeId, FromBroker, ToPeer};
+    use gridrig_core::agent::{Arrival, EnvelopeId, FromBroker, ToPeer};
     use gridrig_core::ids::{DomainId, JobId};
+    use gridrig_core::job::JobSpec;
     use gridrig_core::time::{Decimal, SimDuration};
     use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -308,6 +314,43 @@ mod tests {
                 to: "somebody".to_owned(),
                 why: "a test".to_owned(),
             })
+        }
+    }
+
+    /// Has too much to do.
+    #[derive(Default)]
+    struct Crowded(AtomicU32);
+
+    impl Transport for Crowded {
+        type Message = FromBroker;
+
+        async fn deliver(&self, _envelope: &Envelope<FromBroker>) -> Result<(), TransportError> {
+            self.0.fetch_add(1, Ordering::Relaxed);
+            Err(TransportError::Busy {
+                to: "somebody".to_owned(),
+            })
+        }
+    }
+
+    #[tokio::test]
+    async fn a_question_that_is_to_come_again_keeps_nobody_waiting() {
+        let clock = RunClock::starting_in(Duration::ZERO, Decimal::ONE);
+        let (reports_in, mut reports) = mpsc::unbounded_channel();
+        let transport = Arc::new(Crowded::default());
+        let mut outbox = Outbox::new(clock, Arc::clone(&transport), reports_in);
+        let spec = JobSpec::rigid(JobId(0), 1, SimDuration::from_secs(1));
+        let job = Box::new(Arrival {
+            sought: true,
+            ..Arrival::of(spec)
+        });
+        for tries in [1, 2] {
+            outbox.post(Envelope {
+                message: FromBroker::Peer(DomainId(1), ToPeer::Forward(job.clone())),
+                ..envelope(clock.now())
+            });
+            let report = reports.recv().await.unwrap();
+            assert!(matches!(report.result, Err(TransportError::Busy { .. })));
+            assert_eq!(transport.0.load(Ordering::Relaxed), tries);
         }
     }
 

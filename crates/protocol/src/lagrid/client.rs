@@ -53,7 +53,9 @@ impl PeerError {
     /// Whether the request may be repeated unchanged with some hope.
     pub fn is_passing(&self) -> bool {
         match self {
-            PeerError::Fault(_, fault) => ["busy", "stopped", "timeout"].contains(&&*fault.code),
+            PeerError::Fault(_, fault) => {
+                ["busy", "not-found-yet", "stopped", "timeout"].contains(&&*fault.code)
+            }
             PeerError::Lost(_) => true,
             PeerError::Garbage { .. } => false,
         }

@@ -76,7 +76,8 @@ fn so_many_jobs_are_looked_for_at_a_time_and_one_that_is_nowhere_makes_room() {
             drop(broker.envelopes());
         }
     }
-    let questions = broker.envelopes();
+    let mut questions = broker.envelopes();
+    let each = questions.len();
     let brought = Arrival {
         sought: false,
         ..arrival(100_000)
@@ -86,11 +87,42 @@ fn so_many_jobs_are_looked_for_at_a_time_and_one_that_is_nowhere_makes_room() {
         assert_eq!(answer.unwrap_err(), SubmitError::NotFoundYet);
         assert!(broker.envelopes().is_empty());
     }
+    // What is known, or looked for, needs no room; nor does what has come further.
+    let known = Arrival {
+        sought: false,
+        ..arrival(0)
+    };
+    assert!(broker.handle(millis(10_310), known).unwrap().repeated);
+    assert!(broker.envelopes().is_empty());
+    let hop = Route {
+        hop: 1,
+        from: Some(DomainId(1)),
+        ..Route::entering(DomainId(1))
+    };
+    let further = Arrival {
+        route: Some(hop),
+        ..arrival(100_001)
+    };
+    let answer = broker.handle(millis(10_320), further);
+    assert_eq!(answer.unwrap_err(), SubmitError::NotFoundYet);
+    questions.extend(broker.envelopes());
+    assert!(questions.len() > each);
+    // One that is nowhere makes room, some time later: until then whoever has asked may
+    // come for the answer.
     for question in questions {
         deliver(&mut broker, question, Err(Undelivered::Declined(None)));
     }
-    assert!(broker.handle(millis(10_400), brought).is_ok());
-    assert!(!broker.envelopes().is_empty());
+    let nowhere = broker.handle(millis(10_330), arrival(99_999));
+    assert_eq!(nowhere.unwrap_err(), SubmitError::NotHere);
+    let later = broker.around.wall + SimDuration::from_secs(59);
+    for (wall, taken) in [(later, false), (later + SimDuration::from_secs(1), true)] {
+        broker.around.wall = wall;
+        let answer = broker.handle(millis(10_400), brought.clone());
+        assert_eq!(
+            (answer.is_ok(), !broker.envelopes().is_empty()),
+            (taken, taken)
+        );
+    }
 }
 
 /// A broker that a cluster of its own has confirmed a job to, and has been restarted since.
