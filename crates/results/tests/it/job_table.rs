@@ -34,7 +34,9 @@ fn each_job_has_a_row_with_all_its_times() {
 #[test]
 fn a_prediction_counts_until_the_job_is_refused_where_it_was_about() {
     let predicted = |by| Event::new(EventKind::Predicted, JobId(0), by).at(ms(9_000));
-    let refused = Event::new(EventKind::Refused, JobId(0), B).to(A);
+    let refused = Event::new(EventKind::Refused, JobId(0), B)
+        .to(A)
+        .because(Reason::QueueFull);
     for (told, expected) in [
         (vec![predicted(A)], Some(ms(9_000))),
         (vec![predicted(A), predicted(B), refused], None),
