@@ -169,8 +169,8 @@ pub struct SideDoor {
 /// about five.
 pub const KEEP_EVENTS: usize = 1_000_000;
 
-/// Jobs that may wait at a service whose configuration has no bound of its own: about
-/// 1 KB each, 1 GB in all. A further one is refused as `queue-full`.
+/// Jobs that may wait at a service whose configuration has no bound of its own: 1 GB at an
+/// LRMS, twice as much at a broker (docs/rest.md). A further one is refused as `queue-full`.
 pub const MOST_WAITING: usize = 1_000_000;
 
 /// What the routes of a service work with.
