@@ -2,7 +2,11 @@
 
 use crate::cli::LogFormat;
 use std::io::IsTerminal;
-use tracing_subscriber::EnvFilter;
+use tracing_subscriber::Layer as _;
+use tracing_subscriber::filter::{LevelFilter, Targets};
+use tracing_subscriber::fmt;
+use tracing_subscriber::layer::SubscriberExt as _;
+use tracing_subscriber::util::SubscriberInitExt as _;
 
 /// Sets up logging for the whole process.
 ///
@@ -10,21 +14,24 @@ use tracing_subscriber::EnvFilter;
 /// When GRIDRIG_LOG is no filter.
 pub fn init(format: LogFormat) -> anyhow::Result<()> {
     let wanted = std::env::var("GRIDRIG_LOG").unwrap_or_default();
-    let filter = EnvFilter::builder()
-        .with_default_directive(tracing::level_filters::LevelFilter::WARN.into())
-        .parse(&wanted)
-        .map_err(|e| {
+    let filter = match wanted.trim() {
+        "" => Targets::new().with_default(LevelFilter::WARN),
+        text => text.parse().map_err(|e| {
             anyhow::anyhow!(
                 "GRIDRIG_LOG = {wanted:?}: expected a filter such as info or gridrig=debug: {e}"
             )
-        })?;
-    let builder = tracing_subscriber::fmt()
-        .with_env_filter(filter)
+        })?,
+    };
+    let lines = fmt::layer()
         .with_ansi(std::io::stderr().is_terminal())
         .with_writer(std::io::stderr);
-    match format {
-        LogFormat::Text => builder.init(),
-        LogFormat::Json => builder.json().init(),
-    }
+    let lines = match format {
+        LogFormat::Text => lines.boxed(),
+        LogFormat::Json => lines.json().boxed(),
+    };
+    tracing_subscriber::registry()
+        .with(filter)
+        .with(lines)
+        .init();
     Ok(())
 }

@@ -17,12 +17,15 @@ mod job;
 mod job_columns;
 mod manifest;
 mod open;
+mod pages;
 mod placements;
 mod ran;
 mod read;
+mod reader;
 mod series;
 mod table_columns;
 mod tables;
+mod values;
 
 pub use self::csv::{CsvError, write_csv};
 pub use audited::audit_run_dir;
@@ -40,6 +43,7 @@ pub use manifest::{
     ScaleDoc, StudyDoc, VariesDoc, read_manifest,
 };
 pub use open::{open_file, read_file};
+pub use pages::Pages;
 pub use placements::{Placements, read_placements};
 pub use ran::Ran;
 pub(crate) use read::is_unchanged;

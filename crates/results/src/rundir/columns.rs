@@ -3,24 +3,20 @@
 
 use super::batch::{guarded, reader};
 use super::file::PartialFile;
+use super::reader::Rows;
+use super::values::{Kind, Placed, Values};
 use super::{FileDoc, Result, RunDirError};
 use crate::log::CHUNK;
-use arrow_array::types::Int32Type;
-use arrow_array::{
-    Array as _, ArrayRef, BooleanArray, DictionaryArray, Float64Array, Int32Array, Int64Array,
-    ListArray, RecordBatch, StringArray, StructArray, UInt32Array, UInt64Array,
-};
-use arrow_buffer::{NullBuffer, OffsetBuffer};
-use arrow_schema::{ArrowError, DataType, Field, Fields, Schema};
+use bytes::Bytes;
 use gridrig_core::placement::PlacementRun;
 use gridrig_core::time::{SimDuration, SimTime};
-use parquet::arrow::ArrowWriter;
-use parquet::arrow::arrow_writer::{ArrowColumnWriter, ArrowRowGroupWriterFactory, compute_leaves};
 use parquet::basic::{Compression, Encoding, ZstdLevel};
+use parquet::column::writer::{ColumnWriter, get_column_writer};
+use parquet::data_type::ByteArray;
 use parquet::errors::ParquetError;
 use parquet::file::properties::{EnabledStatistics, WriterProperties, WriterPropertiesBuilder};
-use parquet::file::writer::SerializedFileWriter;
-use parquet::schema::types::ColumnPath;
+use parquet::file::writer::{SerializedFileWriter, SerializedPageWriter, TrackedWrite};
+use parquet::schema::types::{ColumnPath, Type};
 use rayon::prelude::*;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -52,11 +48,11 @@ pub(super) enum Cell<'a, S> {
     Time(fn(S) -> Option<SimTime>),
     /// A length of time in nanoseconds.
     Length(fn(S) -> Option<SimDuration>),
-    Placement(fn(S) -> Option<Placed<'a>>),
+    Placement(fn(S) -> Option<Nodes<'a>>),
 }
 
 /// The name of a cluster, and the nodes there.
-type Placed<'a> = (Cow<'a, str>, &'a [PlacementRun]);
+type Nodes<'a> = (Cow<'a, str>, &'a [PlacementRun]);
 
 /// A column by its name.
 pub(super) type Column<'a, S> = (&'static str, Cell<'a, S>);
@@ -71,12 +67,15 @@ pub(super) struct Table<'a, S, F> {
 
 impl<S: Copy, F: Fn(usize) -> S + Sync> Table<'_, S, F> {
     /// Its rows in memory.
-    pub(super) fn batch(&self) -> Result<RecordBatch, ArrowError> {
+    pub(super) fn in_memory(&self) -> Rows {
         let column = |(name, cell): &Column<'_, S>| {
-            let array = cell.array((0..self.rows).map(&self.at));
-            (*name, array)
+            let values = cell.values((0..self.rows).map(&self.at));
+            ((*name).to_owned(), values)
         };
-        RecordBatch::try_from_iter(self.columns.iter().map(column))
+        Rows {
+            columns: self.columns.iter().map(column).collect(),
+            rows: self.rows,
+        }
     }
 
     /// Writes its file. The bytes depend on nothing but the values.
@@ -92,25 +91,25 @@ impl<S: Copy, F: Fn(usize) -> S + Sync> Table<'_, S, F> {
     /// a later version.
     pub(super) fn difference(&self, dir: &Path) -> Result<Option<String>> {
         guarded(dir, self.name, |path| {
-            let (reader, rows) = reader(path)?;
+            let (mut reader, rows) = reader(path)?;
             if rows != self.rows as u64 {
                 let (name, expected) = (self.name, self.rows);
                 return Ok(Some(format!("{name} has {rows} rows: expected {expected}")));
             }
             let mut begin = 0;
-            for records in reader {
-                let records = records.map_err(|error| RunDirError::parquet(path)(error.into()))?;
-                let range = begin..self.rows.min(begin + records.num_rows());
+            while let Some(records) = reader.next()? {
+                let range = begin..self.rows.min(begin + records.rows);
                 begin = range.end;
                 for (name, cell) in &self.columns {
-                    let Some(found) = records.column_by_name(name) else {
+                    let Some(found) = records.column(name) else {
                         continue;
                     };
-                    let expected = cell.array(range.clone().map(&self.at));
-                    if **found != *expected {
-                        let at = first_difference(found, &expected);
-                        let (row, found) = (range.start + at + 1, shown(found, at));
-                        let (table, expected) = (self.name, shown(&expected, at));
+                    let expected = cell.values(range.clone().map(&self.at));
+                    let differs = |row: &usize| !found.is_same(&expected, *row);
+                    if let Some(at) = (0..records.rows).find(differs) {
+                        let shown = |of: &Values| of.shown(at).unwrap_or("null".to_owned());
+                        let (row, found) = (range.start + at + 1, shown(found));
+                        let (table, expected) = (self.name, shown(&expected));
                         return Ok(Some(format!(
                             "{table}:{row}: field {name} = {found}: expected {expected}"
                         )));
@@ -120,23 +119,6 @@ impl<S: Copy, F: Fn(usize) -> S + Sync> Table<'_, S, F> {
             Ok(None)
         })
     }
-}
-
-fn first_difference(one: &ArrayRef, other: &ArrayRef) -> usize {
-    let rows = one.len().min(other.len());
-    let differs = |row: &usize| one.slice(*row, 1) != other.slice(*row, 1);
-    (0..rows).find(differs).unwrap_or(rows)
-}
-
-/// A value as text: `null` for none.
-fn shown(values: &ArrayRef, row: usize) -> String {
-    let text = format!("{:?}", values.slice(row.min(values.len()), 1));
-    let lines = text.lines().skip(2).map(str::trim).collect::<Vec<_>>();
-    let value = lines.join(" ");
-    value
-        .trim_end_matches(']')
-        .trim_end_matches([',', ' '])
-        .to_owned()
 }
 
 /// Writes so many rows into a file of any kind.
@@ -152,8 +134,8 @@ pub(super) fn write_to<W: Write + Send, S: Copy>(
         .map(|begin| begin..rows.min(begin + CHUNK));
     let groups: Vec<Range<usize>> = groups.collect();
     for some in groups.chunks(GROUPS_AT_ONCE) {
-        file.write(columns, some, |_, rows, cell| {
-            cell.keyed_array(rows.map(at))
+        file.write(columns, some, |_, rows, (_, cell)| {
+            cell.values(rows.map(at))
         })?;
     }
     file.finish()
@@ -163,67 +145,77 @@ pub(super) fn write_to<W: Write + Send, S: Copy>(
 /// of its own.
 pub(super) struct GroupedFile<W: Write> {
     writer: SerializedFileWriter<W>,
-    encoders: ArrowRowGroupWriterFactory,
-    schema: Schema,
-    groups: usize,
 }
 
 impl<W: Write + Send> GroupedFile<W> {
     pub(super) fn new<S>(file: W, columns: &[Column<'_, S>]) -> Result<Self, ParquetError> {
-        let properties = WriterProperties::builder()
-            .set_compression(Compression::ZSTD(ZstdLevel::try_new(1)?))
-            .set_created_by("gridrig".to_owned())
-            .set_statistics_enabled(EnabledStatistics::Chunk)
-            .set_max_row_group_row_count(Some(CHUNK));
         let told = |properties, (name, cell): &Column<'_, S>| cell.encode(name, properties);
-        let properties = columns.iter().fold(properties, told).build();
-        let field = |(name, cell): &Column<'_, S>| Field::new(*name, cell.data_type(), true);
-        let schema = Schema::new(columns.iter().map(field).collect::<Vec<_>>());
-        let writer = ArrowWriter::try_new(file, Arc::new(schema.clone()), Some(properties))?;
-        let (writer, encoders) = writer.into_serialized_writer()?;
-        Ok(GroupedFile {
-            writer,
-            encoders,
-            schema,
-            groups: 0,
+        let kinds = columns.iter().map(|(name, cell)| (*name, cell.kind()));
+        Self::of(file, kinds, |properties| {
+            columns.iter().fold(properties, told)
         })
     }
 
-    /// Writes groups of these rows, whose values `of` answers, told which group it is.
-    pub(super) fn write<'a, S>(
+    /// A file with these columns, whose encodings `told` says.
+    pub(super) fn of<'n>(
+        file: W,
+        columns: impl Iterator<Item = (&'n str, Kind)>,
+        told: impl FnOnce(WriterPropertiesBuilder) -> WriterPropertiesBuilder,
+    ) -> Result<Self, ParquetError> {
+        let properties = WriterProperties::builder()
+            .set_compression(Compression::ZSTD(ZstdLevel::try_new(1)?))
+            .set_created_by("gridrig".to_owned())
+            .set_statistics_enabled(EnabledStatistics::Chunk);
+        let fields = columns.map(|(name, kind)| kind.column(name));
+        let fields = fields.collect::<Result<_, ParquetError>>()?;
+        let schema = Type::group_type_builder("schema")
+            .with_fields(fields)
+            .build()?;
+        let properties = Arc::new(told(properties).build());
+        let writer = SerializedFileWriter::new(file, Arc::new(schema), properties)?;
+        Ok(GroupedFile { writer })
+    }
+
+    /// Writes groups of these rows, whose values of each column `of` answers, told which
+    /// group it is.
+    pub(super) fn write<C: Sync>(
         &mut self,
-        columns: &[Column<'a, S>],
+        columns: &[C],
         groups: &[Range<usize>],
-        of: impl Fn(usize, Range<usize>, &Cell<'a, S>) -> ArrayRef + Sync,
+        of: impl Fn(usize, Range<usize>, &C) -> Values + Sync,
     ) -> Result<(), ParquetError> {
-        let with_encoders = |(index, rows): (usize, &Range<usize>)| {
-            let encoders = self.encoders.create_column_writers(self.groups + index)?;
-            Ok((index, rows.clone(), encoders))
-        };
-        let groups = groups.iter().enumerate().map(with_encoders);
-        let groups = groups.collect::<Result<Vec<_>, ParquetError>>()?;
-        self.groups += groups.len();
-        let schema = &self.schema;
-        let encoded = groups.into_par_iter().map(|(index, rows, mut encoders)| {
+        let leaves = self.writer.schema_descr().columns();
+        let properties = self.writer.properties();
+        let encoded = groups.par_iter().enumerate().map(|(group, rows)| {
+            let sinks = leaves.iter().map(|_| TrackedWrite::new(Vec::new()));
+            let mut sinks: Vec<TrackedWrite<Vec<u8>>> = sinks.collect();
+            let writer = |(leaf, sink)| {
+                let pages = Box::new(SerializedPageWriter::new(sink));
+                get_column_writer(Arc::clone(leaf), Arc::clone(properties), pages)
+            };
+            let mut writers: Vec<ColumnWriter<'_>> =
+                leaves.iter().zip(&mut sinks).map(writer).collect();
             for begin in rows.clone().step_by(ROWS_AT_ONCE) {
                 let some = begin..rows.end.min(begin + ROWS_AT_ONCE);
-                let mut leaves = encoders.iter_mut();
-                for ((_, cell), field) in columns.iter().zip(schema.fields()) {
-                    let values = of(index, some.clone(), cell);
-                    for (leaf, encoder) in compute_leaves(field, &values)?.iter().zip(&mut leaves) {
-                        encoder.write(leaf)?;
-                    }
+                let mut own = writers.iter_mut();
+                for column in columns {
+                    of(group, some.clone(), column).write(&mut own)?;
                 }
             }
-            let encoders = encoders.into_iter();
-            encoders
-                .map(ArrowColumnWriter::close)
-                .collect::<Result<Vec<_>, _>>()
+            let closed = writers.into_iter().map(ColumnWriter::close);
+            let closed = closed.collect::<Result<Vec<_>, _>>()?;
+            let bytes = sinks.into_iter().map(TrackedWrite::into_inner);
+            let bytes = bytes.collect::<Result<Vec<_>, _>>()?;
+            Ok(bytes
+                .into_iter()
+                .map(Bytes::from)
+                .zip(closed)
+                .collect::<Vec<_>>())
         });
         for columns in encoded.collect::<Vec<Result<_, ParquetError>>>() {
             let mut group = self.writer.next_row_group()?;
-            for leaf in columns? {
-                leaf.append_to_row_group(&mut group)?;
+            for (bytes, closed) in columns? {
+                group.append_column(&bytes, closed)?;
             }
             group.close()?;
         }
@@ -236,18 +228,15 @@ impl<W: Write + Send> GroupedFile<W> {
 }
 
 impl<S> Cell<'_, S> {
-    fn data_type(&self) -> DataType {
+    fn kind(&self) -> Kind {
         match self {
-            Cell::Text(_) => DataType::Utf8,
-            Cell::U32(_) => DataType::UInt32,
-            Cell::U64(_) => DataType::UInt64,
-            Cell::I64(_) | Cell::Time(_) | Cell::Length(_) => DataType::Int64,
-            Cell::F64(_) => DataType::Float64,
-            Cell::Bool(_) => DataType::Boolean,
-            Cell::Placement(_) => {
-                let item = DataType::Struct(placement_fields());
-                DataType::List(Arc::new(Field::new("item", item, false)))
-            }
+            Cell::Text(_) => Kind::Text,
+            Cell::U32(_) => Kind::U32,
+            Cell::U64(_) => Kind::U64,
+            Cell::I64(_) | Cell::Time(_) | Cell::Length(_) => Kind::I64,
+            Cell::F64(_) => Kind::F64,
+            Cell::Bool(_) => Kind::Bool,
+            Cell::Placement(_) => Kind::Placement,
         }
     }
 
@@ -267,115 +256,82 @@ impl<S> Cell<'_, S> {
         }
     }
 
-    /// The values as their encoder takes them quickest: of texts, which are few, the
-    /// number of each.
-    pub(super) fn keyed_array(&self, rows: impl Iterator<Item = S>) -> ArrayRef {
+    /// The values of some rows.
+    pub(super) fn values(&self, rows: impl Iterator<Item = S>) -> Values {
         match self {
-            Cell::Text(of) => keyed(rows.map(of)),
-            _ => self.array(rows),
-        }
-    }
-
-    fn array(&self, rows: impl Iterator<Item = S>) -> ArrayRef {
-        match self {
-            Cell::Text(of) => Arc::new(rows.map(of).collect::<StringArray>()),
-            Cell::U32(of) => Arc::new(rows.map(of).collect::<UInt32Array>()),
-            Cell::U64(of) => Arc::new(rows.map(of).collect::<UInt64Array>()),
-            Cell::I64(of) => Arc::new(rows.map(of).collect::<Int64Array>()),
+            Cell::Text(of) => {
+                let mut known = Texts::default();
+                let texts = rows.map(|row| of(row).map(|text| known.of(text)));
+                Values::Text(texts.collect())
+            }
+            Cell::U32(of) => Values::U32(rows.map(of).collect()),
+            Cell::U64(of) => Values::U64(rows.map(of).collect()),
+            Cell::I64(of) => Values::I64(rows.map(of).collect()),
             Cell::F64(of) => {
                 let finite = |row| of(row).filter(|value| value.is_finite());
-                Arc::new(rows.map(finite).collect::<Float64Array>())
+                Values::F64(rows.map(finite).collect())
             }
             Cell::Time(of) => nanos(rows.map(|row| Some(of(row)?.as_nanos()))),
             Cell::Length(of) => nanos(rows.map(|row| Some(of(row)?.as_nanos()))),
-            Cell::Bool(of) => Arc::new(rows.map(of).collect::<BooleanArray>()),
-            Cell::Placement(of) => placements(rows.map(of)),
+            Cell::Bool(of) => Values::Bool(rows.map(of).collect()),
+            Cell::Placement(of) => {
+                let (mut known, mut all) = (Texts::default(), Placed::default());
+                for row in rows.map(of) {
+                    all.push(row.map(|(cluster, runs)| (known.of(cluster), runs)));
+                }
+                Values::Placement(all)
+            }
         }
     }
 }
 
-/// Texts as numbers and what these stand for. A text that lies where an earlier one
-/// lay is the same.
-fn keyed<'a>(rows: impl Iterator<Item = Option<Cow<'a, str>>>) -> ArrayRef {
-    const PLACES: usize = 64;
-    let mut known: BTreeMap<Cow<'a, str>, i32> = BTreeMap::new();
-    let mut texts = Vec::new();
-    let mut places: [(&str, i32); PLACES] = [("", -1); PLACES];
-    let mut key = |text: Cow<'a, str>| {
+/// Places of texts of which it is remembered what lay there.
+const PLACES: usize = 64;
+
+/// Texts, which are few, each held once. One that lies where an earlier one lay is the same.
+struct Texts<'a> {
+    known: BTreeMap<Cow<'a, str>, ByteArray>,
+    places: [Option<(&'a str, ByteArray)>; PLACES],
+}
+
+impl Default for Texts<'_> {
+    fn default() -> Self {
+        Texts {
+            known: BTreeMap::new(),
+            places: [const { None }; PLACES],
+        }
+    }
+}
+
+impl<'a> Texts<'a> {
+    fn of(&mut self, text: Cow<'a, str>) -> ByteArray {
         let place = match text {
             Cow::Borrowed(text) => {
                 let at = text.as_ptr().addr();
-                let place = &mut places[(at ^ at >> 6) % PLACES];
-                if place.1 >= 0 && std::ptr::eq(place.0, text) {
-                    return place.1;
+                let place = &mut self.places[(at ^ at >> 6) % PLACES];
+                if let Some((own, held)) = place
+                    && std::ptr::eq(*own, text)
+                {
+                    return held.clone();
                 }
                 Some((place, text))
             }
             Cow::Owned(_) => None,
         };
-        let next = known.len() as i32;
-        let key = *known.entry(text).or_insert_with_key(|text| {
-            texts.push(text.clone());
-            next
-        });
+        let held = self.known.entry(text);
+        let held = held
+            .or_insert_with_key(|text| ByteArray::from(&**text))
+            .clone();
         if let Some((place, text)) = place {
-            *place = (text, key);
+            *place = Some((text, held.clone()));
         }
-        key
-    };
-    let keys: Int32Array = rows.map(|text| text.map(&mut key)).collect();
-    let texts: StringArray = texts.into_iter().map(Some).collect();
-    Arc::new(DictionaryArray::<Int32Type>::new(keys, Arc::new(texts)))
-}
-
-/// One run of a placement: see `docs/run-directory.md`.
-fn placement_fields() -> Fields {
-    let number = |name| Field::new(name, DataType::UInt32, false);
-    Fields::from(vec![
-        Field::new("cluster", DataType::Utf8, false),
-        number("resource"),
-        number("node"),
-        number("nodes"),
-        number("processors"),
-    ])
-}
-
-fn placements<'a>(rows: impl Iterator<Item = Option<Placed<'a>>>) -> ArrayRef {
-    let rows: Vec<Option<Placed<'a>>> = rows.collect();
-    let runs = || {
-        let placed = rows.iter().flatten();
-        placed.flat_map(|(cluster, runs)| runs.iter().map(move |run| (cluster, run)))
-    };
-    let number = |of: fn(&PlacementRun) -> u32| -> ArrayRef {
-        Arc::new(UInt32Array::from_iter_values(
-            runs().map(|(_, run)| of(run)),
-        ))
-    };
-    let clusters = runs().map(|(cluster, _)| cluster.as_ref());
-    let columns = vec![
-        Arc::new(StringArray::from_iter_values(clusters)) as ArrayRef,
-        number(|run| run.resource.into()),
-        number(|run| run.node),
-        number(|run| run.nodes),
-        number(|run| run.processors),
-    ];
-    let fields = placement_fields();
-    let lengths = rows
-        .iter()
-        .map(|row| row.as_ref().map_or(0, |(_, runs)| runs.len()));
-    let nulls = NullBuffer::from_iter(rows.iter().map(Option::is_some));
-    let item = Arc::new(Field::new("item", DataType::Struct(fields.clone()), false));
-    Arc::new(ListArray::new(
-        item,
-        OffsetBuffer::from_lengths(lengths),
-        Arc::new(StructArray::new(fields, columns, None)),
-        Some(nulls),
-    ))
+        held
+    }
 }
 
 /// Nanoseconds as the signed type that every reader of Parquet knows. Past
 /// 292 years the greatest value stands.
-fn nanos(rows: impl Iterator<Item = Option<u64>>) -> ArrayRef {
+fn nanos(rows: impl Iterator<Item = Option<u64>>) -> Values {
     let signed = |nanos| i64::try_from(nanos).unwrap_or(i64::MAX);
-    Arc::new(rows.map(|nanos| nanos.map(signed)).collect::<Int64Array>())
+    Values::I64(rows.map(|nanos| nanos.map(signed)).collect())
 }

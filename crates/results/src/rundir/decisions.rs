@@ -1,6 +1,6 @@
 //! `decisions.parquet`: how brokers decided, and back.
 
-use super::batch::{Batch, for_each_row, guarded, in_batch};
+use super::batch::{Batch, for_each_row, guarded};
 use super::columns::Cell::{F64, I64, Text, Time, U32, U64};
 use super::columns::{Column, Table};
 use super::{Result, RunDirError, TableColumns, names};
@@ -205,11 +205,11 @@ impl<'a> Decided<'a> {
 /// # Errors
 /// None that a log of this program could give.
 pub fn decisions_of(log: &EventLog, jobs: &JobTable) -> Result<Vec<DecisionDoc>> {
-    let path = Path::new(names::DECISIONS);
     let decided = Decided::of(log, jobs);
-    let batch = decided.table().batch();
-    let batch = batch.map_err(|error| RunDirError::parquet(path)(error.into()))?;
-    let batch = in_batch(path, &batch);
+    let batch = Batch {
+        path: Path::new(names::DECISIONS),
+        records: &decided.table().in_memory(),
+    };
     let mut found = Vec::new();
     for index in 0..batch.rows() {
         add(&batch, index, &mut found)?;

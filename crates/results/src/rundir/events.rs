@@ -51,9 +51,9 @@ fn write_groups(
     shown: &Names,
 ) -> Result<(), ParquetError> {
     let rows: Vec<_> = chunks.iter().map(|chunk| 0..chunk.len()).collect();
-    file.write(&columns(), &rows, |group, rows, cell| {
+    file.write(&columns(), &rows, |group, rows, (_, cell)| {
         let events = chunks[group].events(rows);
-        cell.keyed_array(events.map(|(at, event)| (shown, at, event)))
+        cell.values(events.map(|(at, event)| (shown, at, event)))
     })
 }
 

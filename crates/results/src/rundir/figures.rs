@@ -1,13 +1,11 @@
 //! A table of figures of many runs.
 
+use super::columns::GroupedFile;
 use super::file::{PartialFile, make_dir, sync_dir};
+use super::values::{self, Kind};
 use super::{Result, RunDirError};
-use arrow_array::{ArrayRef, Float64Array, RecordBatch, StringArray};
-use parquet::arrow::ArrowWriter;
-use parquet::basic::{Compression, ZstdLevel};
-use parquet::file::properties::WriterProperties;
+use parquet::data_type::ByteArray;
 use std::path::Path;
-use std::sync::Arc;
 
 /// The values of a column.
 #[derive(Clone, Debug)]
@@ -25,22 +23,32 @@ pub enum Values {
 /// Errors of the file system.
 pub fn write_figures(dir: &Path, name: &'static str, columns: Vec<(String, Values)>) -> Result<()> {
     make_dir(dir)?;
-    let columns = columns.into_iter().map(|(name, values)| {
-        let array: ArrayRef = match values {
-            Values::Text(values) => Arc::new(StringArray::from(values)),
-            Values::Number(values) => Arc::new(Float64Array::from(values)),
-        };
-        (name, array, true)
+    let kind = |values: &Values| match values {
+        Values::Text(_) => Kind::Text,
+        Values::Number(_) => Kind::F64,
+    };
+    let rows = columns.first().map_or(0, |(_, values)| match values {
+        Values::Text(values) => values.len(),
+        Values::Number(values) => values.len(),
     });
     let file = PartialFile::create(dir, name, "")?;
     let write = || {
-        let records = RecordBatch::try_from_iter_with_nullable(columns)?;
-        let properties = WriterProperties::builder()
-            .set_compression(Compression::ZSTD(ZstdLevel::try_new(1)?))
-            .set_created_by("gridrig".to_owned());
-        let mut writer = ArrowWriter::try_new(file, records.schema(), Some(properties.build()))?;
-        writer.write(&records)?;
-        writer.into_inner()
+        let kinds = columns
+            .iter()
+            .map(|(name, values)| (name.as_str(), kind(values)));
+        let mut file = GroupedFile::of(file, kinds, |properties| properties)?;
+        file.write(
+            &columns,
+            std::slice::from_ref(&(0..rows)),
+            |_, rows, (_, values)| match values {
+                Values::Text(values) => {
+                    let text = |text: &Option<String>| text.as_deref().map(ByteArray::from);
+                    values::Values::Text(values[rows].iter().map(text).collect())
+                }
+                Values::Number(values) => values::Values::F64(values[rows].to_vec()),
+            },
+        )?;
+        file.finish()
     };
     let file = write().map_err(RunDirError::unwritten(&dir.join(name)))?;
     file.finish(None)?;

@@ -1,20 +1,17 @@
 //! One job of a finished run, without reading the others: the statistics of
 //! row groups say where it can be, and one column of these says where it is.
 
-use super::batch::{Batch, guarded, in_batch};
+use super::batch::{Batch, guarded};
 use super::manifest::read_manifest;
 use super::read::read_grid;
-use super::{Result, RunDirError, TableColumns, events, job_columns, names};
+use super::values::Values;
+use super::{Result, TableColumns, events, job_columns, names};
 use crate::log::EventLog;
 use crate::names::Names;
-use arrow_array::cast::AsArray;
-use arrow_array::types::UInt32Type;
 use gridrig_core::event::EventSink as _;
 use gridrig_core::ids::JobId;
 use gridrig_core::job::Submission;
 use gridrig_core::time::SimTime;
-use parquet::arrow::ProjectionMask;
-use parquet::arrow::arrow_reader::RowSelection;
 use parquet::file::metadata::RowGroupMetaData;
 use parquet::file::statistics::Statistics;
 use std::ops::Range;
@@ -102,7 +99,7 @@ fn lifetime(batch: &Batch<'_>, index: usize) -> Result<(i64, i64)> {
 /// Of which few rows are wanted.
 impl TableColumns {
     fn groups(&self) -> &[RowGroupMetaData] {
-        self.metadata.metadata().row_groups()
+        self.metadata.row_groups()
     }
 
     /// The rows that each group holds.
@@ -132,17 +129,15 @@ impl TableColumns {
         let chosen = (0..ranges.len()).filter(|group| may_hold(&self.groups()[*group]));
         let chosen: Vec<usize> = chosen.collect();
         let mut places = chosen.iter().flat_map(|group| ranges[*group].clone());
-        let mask = ProjectionMask::leaves(self.metadata.parquet_schema(), [id]);
-        let reader = self.reader(self.metadata.clone())?.with_projection(mask);
-        let reader = reader.with_row_groups(chosen.clone()).build();
+        let ids = self.roots.iter().filter(|root| root.name == "job_id");
+        let mut reader = self.reader(ids.cloned().collect(), chosen.clone())?;
         let mut rows = Vec::new();
-        for batch in reader.map_err(RunDirError::parquet(&self.path))? {
-            let batch = batch.map_err(|error| RunDirError::parquet(&self.path)(error.into()))?;
-            let column = batch.column(0).as_primitive_opt::<UInt32Type>();
-            let column = column.ok_or_else(|| self.wrong("job_id", "uint32"))?;
-            // A null is stored as any number, and belongs to no job.
-            for (value, row) in column.iter().zip(places.by_ref()) {
-                if value == Some(job.0) {
+        while let Some(records) = reader.next()? {
+            let Some(Values::U32(ids)) = records.column("job_id") else {
+                return Err(self.wrong("job_id", "uint32"));
+            };
+            for (value, row) in ids.iter().zip(places.by_ref()) {
+                if *value == Some(job.0) {
                     rows.push(row);
                 }
             }
@@ -181,20 +176,20 @@ impl TableColumns {
             if own.is_empty() {
                 continue;
             }
-            let place = |row: &u64| usize::try_from(row - range.start).unwrap_or(usize::MAX);
-            let wanted = own.iter().map(|row| place(row)..place(row) + 1);
-            let length = usize::try_from(range.end - range.start).unwrap_or(usize::MAX);
-            let selection = RowSelection::from_consecutive_ranges(wanted, length);
-            let reader = self
-                .reader(self.metadata.clone())?
-                .with_row_groups(vec![group]);
-            let reader = reader.with_row_selection(selection).build();
-            let mut numbers = own.iter();
-            for batch in reader.map_err(RunDirError::parquet(&self.path))? {
-                let batch =
-                    batch.map_err(|error| RunDirError::parquet(&self.path)(error.into()))?;
-                let batch = in_batch(&self.path, &batch);
-                for (index, row) in (0..batch.rows()).zip(numbers.by_ref()) {
+            let mut reader = self.reader(self.roots.clone(), vec![group])?;
+            reader.open_next()?;
+            let mut passed = range.start;
+            // Rows that follow each other are read at once.
+            for rows in own.chunk_by(|one, next| one + 1 == *next) {
+                let gap = usize::try_from(rows[0] - passed).unwrap_or(usize::MAX);
+                reader.skip(gap)?;
+                let records = reader.take(rows.len())?;
+                passed = rows[0] + rows.len() as u64;
+                let batch = Batch {
+                    path: &self.path,
+                    records: &records,
+                };
+                for (index, row) in (0..batch.rows()).zip(rows) {
                     take(&batch, index, *row)?;
                 }
             }

@@ -1,9 +1,7 @@
 //! The `placement` column of `jobs.parquet` by itself: where each job ran.
 
-use super::batch::runs_of;
+use super::values::{Placed, Values};
 use super::{GridDoc, Result, TableColumns, names};
-use arrow_array::Array;
-use arrow_array::cast::AsArray;
 use gridrig_core::placement::PlacementRun;
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -77,18 +75,25 @@ impl Part {
 pub fn read_placements(dir: &Path, grid: &GridDoc) -> Result<Placements> {
     let table = TableColumns::open(dir, names::JOBS)?;
     let mut all = Placements::default();
-    table.for_each_array(COLUMN, false, |array| {
-        let taken = all.take(array);
-        taken.ok_or_else(|| table.wrong(COLUMN, "list of structs"))
+    table.for_each_values(COLUMN, |values| match values {
+        Values::Placement(placed) => {
+            all.take(&placed);
+            Ok(())
+        }
+        _ => Err(table.wrong(COLUMN, "list of structs")),
     })?;
     if table.has(PARTS) {
         let on = |name: &str| grid.clusters.iter().position(|own| own.name() == name);
         let wrong = || table.wrong(PARTS, "JSON lists of parts");
         let mut row = 0;
-        table.for_each_array(PARTS, false, |array| {
-            for text in array.as_string_opt::<i32>().ok_or_else(wrong)? {
+        table.for_each_values(PARTS, |values| {
+            let Values::Text(texts) = values else {
+                return Err(wrong());
+            };
+            for text in texts {
                 if let Some(text) = text {
-                    let parts: Vec<Part> = serde_json::from_str(text).map_err(|_| wrong())?;
+                    let parts = serde_json::from_slice(text.data());
+                    let parts: Vec<Part> = parts.map_err(|_| wrong())?;
                     let parts = parts.iter();
                     let known =
                         parts.filter_map(|part| Some((on(&part.cluster)?, part.placement())));
@@ -103,21 +108,12 @@ pub fn read_placements(dir: &Path, grid: &GridDoc) -> Result<Placements> {
 }
 
 impl Placements {
-    /// Adds the rows of an array; `None` if it holds no placements.
-    fn take(&mut self, array: &dyn Array) -> Option<()> {
-        let list = array.as_list_opt::<i32>()?;
-        let read = runs_of(list.values())?;
-        for (row, ends) in list.value_offsets().windows(2).enumerate() {
-            let &[from, to] = ends else {
-                return None;
-            };
-            if list.is_valid(row) {
-                let own = usize::try_from(from).ok()?..usize::try_from(to).ok()?;
-                // Resources that no cluster has are for the audit to tell.
-                self.runs.extend(own.filter_map(&read));
-            }
+    /// Adds some rows. Resources that no cluster has are for the audit to tell.
+    fn take(&mut self, placed: &Placed) {
+        for row in &placed.rows {
+            let own = row.clone().into_iter().flatten();
+            self.runs.extend(own.filter_map(|item| placed.run(item)));
             self.ends.push(self.runs.len());
         }
-        Some(())
     }
 }

@@ -2,20 +2,12 @@
 //! runs.
 
 use super::batch::{guarded, open};
-use super::open::open_file;
+use super::reader::{Reader, Root, roots};
+use super::values::{Kind, Values};
 use super::{Result, RunDirError};
-use arrow_array::cast::AsArray;
-use arrow_array::types::{
-    ArrowPrimitiveType, Float64Type, Int32Type, Int64Type, UInt32Type, UInt64Type,
-};
-use arrow_array::{Array, ArrayRef};
-use arrow_schema::{DataType, Field, Schema};
-use parquet::arrow::ProjectionMask;
-use parquet::arrow::arrow_reader::{
-    ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReaderBuilder,
-};
+use parquet::data_type::ByteArray;
+use parquet::file::metadata::ParquetMetaData;
 use std::collections::BTreeMap;
-use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -28,7 +20,8 @@ pub struct TableColumns {
     dir: PathBuf,
     name: &'static str,
     pub(super) path: PathBuf,
-    pub(super) metadata: ArrowReaderMetadata,
+    pub(super) metadata: Arc<ParquetMetaData>,
+    pub(super) roots: Vec<Root>,
     rows: usize,
 }
 
@@ -59,12 +52,13 @@ impl TableColumns {
     /// When there is no file, or it is no whole Parquet file.
     pub fn open(dir: &Path, name: &'static str) -> Result<Self> {
         guarded(dir, name, |path| {
-            let (_, metadata) = open(path)?;
-            let rows = metadata.metadata().file_metadata().num_rows();
+            let metadata = open(path)?;
+            let rows = metadata.file_metadata().num_rows();
             Ok(TableColumns {
                 dir: dir.to_owned(),
                 name,
                 path: path.to_owned(),
+                roots: roots(&metadata),
                 metadata,
                 rows: usize::try_from(rows).unwrap_or(0),
             })
@@ -86,7 +80,10 @@ impl TableColumns {
     /// # Errors
     /// A column that is missing, of another type, or damaged.
     pub fn f64s(&self, name: &'static str) -> Result<Vec<f64>> {
-        self.numbers::<Float64Type>(name, "float64", f64::NAN)
+        self.numbers(name, "float64", f64::NAN, |values| match values {
+            Values::F64(values) => Some(values),
+            _ => None,
+        })
     }
 
     /// Nanoseconds; a null is `i64::MIN`.
@@ -94,7 +91,10 @@ impl TableColumns {
     /// # Errors
     /// As [`f64s`](Self::f64s).
     pub fn i64s(&self, name: &'static str) -> Result<Vec<i64>> {
-        self.numbers::<Int64Type>(name, "int64", i64::MIN)
+        self.numbers(name, "int64", i64::MIN, |values| match values {
+            Values::I64(values) => Some(values),
+            _ => None,
+        })
     }
 
     /// Whole numbers; a null is `u32::MAX`.
@@ -102,7 +102,10 @@ impl TableColumns {
     /// # Errors
     /// As [`f64s`](Self::f64s).
     pub fn u32s(&self, name: &'static str) -> Result<Vec<u32>> {
-        self.numbers::<UInt32Type>(name, "uint32", u32::MAX)
+        self.numbers(name, "uint32", u32::MAX, |values| match values {
+            Values::U32(values) => Some(values),
+            _ => None,
+        })
     }
 
     /// Longer ones; a null is `u64::MAX`.
@@ -110,7 +113,10 @@ impl TableColumns {
     /// # Errors
     /// As [`f64s`](Self::f64s).
     pub fn u64s(&self, name: &'static str) -> Result<Vec<u64>> {
-        self.numbers::<UInt64Type>(name, "uint64", u64::MAX)
+        self.numbers(name, "uint64", u64::MAX, |values| match values {
+            Values::U64(values) => Some(values),
+            _ => None,
+        })
     }
 
     /// Names.
@@ -125,30 +131,35 @@ impl TableColumns {
         }
         codes.rows.reserve(self.rows);
         let mut known: BTreeMap<String, u16> = BTreeMap::new();
-        self.for_each_array(name, true, |array| {
+        let mut last: Option<(ByteArray, u16)> = None;
+        self.for_each_values(name, |values| {
             let wrong = || self.wrong(name, "utf8");
-            let column = array.as_dictionary_opt::<Int32Type>().ok_or_else(wrong)?;
-            let values = column.values().as_string_opt::<i32>().ok_or_else(wrong)?;
-            let mut of_value = Vec::with_capacity(values.len());
-            for value in values {
-                let text = value.unwrap_or_default();
-                if !known.contains_key(text) {
-                    let next = u16::try_from(codes.names.len()).map_err(|_| wrong())?;
-                    known.insert(text.to_owned(), next);
-                    codes.names.push(text.to_owned());
-                }
-                of_value.push(known[text]);
-            }
-            let code = |key: Option<i32>| {
-                let position = key.and_then(|key| usize::try_from(key).ok());
-                let code = position.and_then(|position| of_value.get(position));
-                code.copied().unwrap_or(Codes::NONE)
+            let Values::Text(texts) = values else {
+                return Err(wrong());
             };
-            match column.keys().null_count() {
-                0 => codes
-                    .rows
-                    .extend(column.keys().values().iter().map(|key| code(Some(*key)))),
-                _ => codes.rows.extend(column.keys().iter().map(code)),
+            for text in texts {
+                let Some(text) = text else {
+                    codes.rows.push(Codes::NONE);
+                    continue;
+                };
+                let code = match &last {
+                    Some((last, code)) if *last == text => *code,
+                    _ => {
+                        let text = text.as_utf8().map_err(|_| wrong())?;
+                        match known.get(text) {
+                            Some(code) => *code,
+                            None => {
+                                let next = codes.names.len();
+                                let next = u16::try_from(next).map_err(|_| wrong())?;
+                                known.insert(text.to_owned(), next);
+                                codes.names.push(text.to_owned());
+                                next
+                            }
+                        }
+                    }
+                };
+                codes.rows.push(code);
+                last = Some((text, code));
             }
             Ok(())
         })?;
@@ -159,9 +170,9 @@ impl TableColumns {
     /// where jobs were forwarded to in a run in which none was: its reader
     /// would look at every null.
     fn is_all_null(&self, name: &'static str) -> bool {
-        let field = self.metadata.schema().field_with_name(name);
-        let groups = self.metadata.metadata().row_groups();
-        field.is_ok_and(|field| field.data_type() == &DataType::Utf8)
+        let groups = self.metadata.row_groups();
+        self.root(name)
+            .is_ok_and(|root| root.kind == Some(Kind::Text))
             && self.leaf(name).is_ok_and(|leaf| {
                 groups.iter().all(|group| {
                     let statistics = group.column(leaf).statistics();
@@ -171,64 +182,56 @@ impl TableColumns {
             })
     }
 
+    fn root(&self, name: &'static str) -> Result<&Root> {
+        let root = self.roots.iter().find(|root| root.name == name);
+        root.ok_or_else(|| self.wrong(name, "any"))
+    }
+
     /// The leaf column of this name.
     pub(super) fn leaf(&self, name: &'static str) -> Result<usize> {
-        let columns = self.metadata.parquet_schema().columns();
+        let columns = self.metadata.file_metadata().schema_descr().columns();
         let leaf = columns.iter().position(|leaf| leaf.path().string() == name);
         leaf.ok_or_else(|| self.wrong(name, "any"))
     }
 
-    /// Reads its rows by these metadata of it.
-    pub(super) fn reader(
-        &self,
-        metadata: ArrowReaderMetadata,
-    ) -> Result<ParquetRecordBatchReaderBuilder<File>> {
-        let file = open_file(&self.path).map_err(RunDirError::io("open", &self.path))?;
-        let reader = ParquetRecordBatchReaderBuilder::new_with_metadata(file, metadata);
-        Ok(reader.with_batch_size(BATCH))
+    /// Reads these columns of these groups of rows.
+    pub(super) fn reader(&self, roots: Vec<Root>, groups: Vec<usize>) -> Result<Reader> {
+        Reader::new(&self.path, &self.metadata, roots, groups, BATCH)
     }
 
-    fn numbers<T: ArrowPrimitiveType>(
+    fn numbers<T: Copy>(
         &self,
         name: &'static str,
         expected: &'static str,
-        null: T::Native,
-    ) -> Result<Vec<T::Native>> {
+        null: T,
+        of: impl Fn(Values) -> Option<Vec<Option<T>>>,
+    ) -> Result<Vec<T>> {
         let mut all = Vec::with_capacity(self.rows);
-        self.for_each_array(name, false, |array| {
-            let column = array.as_primitive_opt::<T>();
-            let column = column.ok_or_else(|| self.wrong(name, expected))?;
-            match column.null_count() {
-                0 => all.extend_from_slice(column.values()),
-                _ => all.extend(column.iter().map(|value| value.unwrap_or(null))),
-            }
+        self.for_each_values(name, |values| {
+            let values = of(values).ok_or_else(|| self.wrong(name, expected))?;
+            all.extend(values.into_iter().map(|value| value.unwrap_or(null)));
             Ok(())
         })?;
         Ok(all)
     }
 
-    /// Calls `take` with the arrays of one column, in order.
-    pub(super) fn for_each_array(
+    /// Calls `take` with the values of one column, in order.
+    pub(super) fn for_each_values(
         &self,
         name: &'static str,
-        as_dictionary: bool,
-        mut take: impl FnMut(&ArrayRef) -> Result<()>,
+        mut take: impl FnMut(Values) -> Result<()>,
     ) -> Result<()> {
         guarded(&self.dir, self.name, |path| {
-            let index = self.metadata.schema().index_of(name);
-            let index = index.map_err(|_| self.wrong(name, "any"))?;
-            let metadata = match as_dictionary {
-                true => self.with_dictionary(index, name)?,
-                false => self.metadata.clone(),
-            };
-            let mask = ProjectionMask::roots(metadata.parquet_schema(), [index]);
-            let reader = self.reader(metadata)?.with_projection(mask).build();
+            let groups = (0..self.metadata.num_row_groups()).collect();
+            let mut reader = self.reader(vec![self.root(name)?.clone()], groups)?;
             let mut rows = 0;
-            for batch in reader.map_err(RunDirError::parquet(path))? {
-                let batch = batch.map_err(|error| RunDirError::parquet(path)(error.into()))?;
-                rows += batch.num_rows();
+            while let Some(records) = reader.next()? {
+                rows += records.rows;
                 if rows <= self.rows {
-                    take(batch.column(0))?;
+                    records
+                        .columns
+                        .into_iter()
+                        .try_for_each(|(_, values)| take(values))?;
                 }
             }
             if rows != self.rows {
@@ -239,24 +242,6 @@ impl TableColumns {
             }
             Ok(())
         })
-    }
-
-    /// The same file with one column of text read as numbers and names.
-    fn with_dictionary(&self, index: usize, name: &'static str) -> Result<ArrowReaderMetadata> {
-        let fields = self.metadata.schema().fields().iter().enumerate();
-        let fields = fields.map(|(position, field)| match position == index {
-            false => Ok(Arc::clone(field)),
-            true if field.data_type() != &DataType::Utf8 => Err(self.wrong(name, "utf8")),
-            true => {
-                let kind =
-                    DataType::Dictionary(Box::new(DataType::Int32), Box::new(DataType::Utf8));
-                Ok(Arc::new(Field::new(name, kind, field.is_nullable())))
-            }
-        });
-        let schema = Schema::new(fields.collect::<Result<Vec<_>, _>>()?);
-        let options = ArrowReaderOptions::new().with_schema(Arc::new(schema));
-        let metadata = Arc::clone(self.metadata.metadata());
-        ArrowReaderMetadata::try_new(metadata, options).map_err(RunDirError::parquet(&self.path))
     }
 
     pub(super) fn wrong(&self, column: &'static str, expected: &'static str) -> RunDirError {

@@ -1,13 +1,9 @@
-//! Kinds of jobs by k-means; the only module that knows linfa and ndarray.
+//! Kinds of jobs by k-means.
 
 use crate::load::TraceJob;
 use crate::synth::unit::weighted;
 use gridrig_core::rng;
 use gridrig_core::time::NANOS_PER_SEC;
-use linfa::DatasetBase;
-use linfa::traits::Fit;
-use linfa_clustering::{KMeans, KMeansInit};
-use ndarray::Array2;
 use rand::RngExt;
 
 /// A partition of points into k clusters.
@@ -19,39 +15,69 @@ pub struct Partition {
     pub wcss: f64,
 }
 
-/// linfa's k-means from centres chosen by k-means++ (Arthur and Vassilvitskii
-/// 2007) out of the stream `k-means` of the seed, the best of `runs` runs.
-/// `None` where there are no points, fewer distinct ones than clusters, or
-/// rows of different length.
+/// Steps of one run of k-means at most.
+const MOST_STEPS: usize = 100;
+
+/// Lloyd's algorithm (1982) from centres chosen by k-means++ (Arthur and Vassilvitskii
+/// 2007) out of the stream `k-means` of the seed, the best of `runs` runs, each until no
+/// point changes its cluster or after 100 steps. `None` where there are no points, fewer
+/// distinct ones than clusters, or rows of different length.
 pub fn k_means(points: &[Vec<f64>], k: usize, runs: u32, seed: u64) -> Option<Partition> {
     let columns = points.first()?.len();
-    let flat: Vec<f64> = points.iter().flatten().copied().collect();
-    let records = Array2::from_shape_vec((points.len(), columns), flat).ok()?;
-    let dataset = DatasetBase::from(records);
+    if points.iter().any(|point| point.len() != columns) {
+        return None;
+    }
     let mut stream = rng::stream(seed, "k-means");
     let mut best: Option<Partition> = None;
     for _ in 0..runs {
-        let centres = plus_plus(points, k, &mut stream)?;
-        let flat: Vec<f64> = centres.into_iter().flatten().collect();
-        let centres = Array2::from_shape_vec((k, columns), flat).ok()?;
-        let model = KMeans::params(k)
-            .init_method(KMeansInit::Precomputed(centres))
-            .n_runs(1)
-            .max_n_iterations(100)
-            .tolerance(1e-6)
-            .fit(&dataset)
-            .ok()?;
-        // linfa's inertia is that of the last assignment, per point.
-        let wcss = model.inertia() * points.len() as f64;
-        if best.as_ref().is_none_or(|best| wcss < best.wcss) {
-            let rows = model.centroids().rows().into_iter();
-            best = Some(Partition {
-                centres: rows.map(|row| row.to_vec()).collect(),
-                wcss,
-            });
+        let found = lloyd(points, plus_plus(points, k, &mut stream)?);
+        if best.as_ref().is_none_or(|best| found.wcss < best.wcss) {
+            best = Some(found);
         }
     }
     best
+}
+
+/// Puts each point to the nearest centre and each centre into the middle of its points, in
+/// turn. A centre without points stays where it is.
+fn lloyd(points: &[Vec<f64>], mut centres: Vec<Vec<f64>>) -> Partition {
+    let mut clusters = vec![usize::MAX; points.len()];
+    for _ in 0..MOST_STEPS {
+        let mut has_changed = false;
+        for (point, cluster) in points.iter().zip(&mut clusters) {
+            let found = nearest(&centres, point);
+            has_changed |= std::mem::replace(cluster, found) != found;
+        }
+        if !has_changed {
+            break;
+        }
+        let mut sums = vec![(vec![0.0; points[0].len()], 0_u32); centres.len()];
+        for (point, cluster) in points.iter().zip(&clusters) {
+            let (sum, count) = &mut sums[*cluster];
+            sum.iter_mut().zip(point).for_each(|(sum, x)| *sum += x);
+            *count += 1;
+        }
+        for (centre, (sum, count)) in centres.iter_mut().zip(sums) {
+            if count > 0 {
+                *centre = sum.iter().map(|sum| sum / f64::from(count)).collect();
+            }
+        }
+    }
+    let squares = points.iter().zip(&clusters);
+    let squares = squares.map(|(point, cluster)| squared_distance(point, &centres[*cluster]));
+    Partition {
+        wcss: squares.sum(),
+        centres,
+    }
+}
+
+/// The first of the nearest centres.
+fn nearest(centres: &[Vec<f64>], point: &[f64]) -> usize {
+    let distances = centres.iter().map(|centre| squared_distance(centre, point));
+    let nearest = distances
+        .enumerate()
+        .min_by(|(_, a), (_, b)| a.total_cmp(b));
+    nearest.map_or(0, |(at, _)| at)
 }
 
 /// Centres far apart: each further one is drawn in proportion to the squared
@@ -118,9 +144,7 @@ impl Profiles {
     /// The nearest centre.
     pub(super) fn class(&self, job: &TraceJob) -> u32 {
         let point = point(job, self.scale);
-        let distance = |at: &usize| squared_distance(&self.centres[*at], &point);
-        let order = |a: &usize, b: &usize| distance(a).total_cmp(&distance(b));
-        (0..self.centres.len()).min_by(order).unwrap_or(0) as u32
+        nearest(&self.centres, &point) as u32
     }
 }
 

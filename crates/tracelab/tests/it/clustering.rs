@@ -153,7 +153,7 @@ proptest! {
 }
 
 #[test]
-fn kmeans_of_linfa_sums_the_same_squares_where_clusters_are_clear() {
+fn k_means_sums_the_same_squares_where_clusters_are_clear() {
     // Five bursts, far apart: both methods find them, so the sums must agree.
     let mut stream = rng::stream(5, "test-k-means");
     let mut points: Vec<u64> = Vec::new();

@@ -1,16 +1,18 @@
 //! The kinds of files that logs are: compressed, Parquet, JSON, Batsim's.
 
 use crate::importing::{fixture, fixtures, imported, jobs, of_text, refused, sacct};
-use arrow_array::{
-    ArrayRef, Float64Array, Int64Array, RecordBatch, StringArray, TimestampMicrosecondArray,
-};
 use gridrig_tracelab::batsim::{self, Version};
 use gridrig_tracelab::import::{Map, SHIPPED};
 use gridrig_tracelab::load::load;
 use gridrig_tracelab::spec::SizeFrom;
-use parquet::arrow::ArrowWriter;
-use parquet::basic::Compression;
+use parquet::basic::{Compression, LogicalType, TimeUnit, Type as Physical};
+use parquet::data_type::{
+    ByteArray, ByteArrayType, DoubleType, Int32Type, Int64Type, Int96, Int96Type,
+};
 use parquet::file::properties::WriterProperties;
+use parquet::file::writer::SerializedFileWriter;
+use parquet::schema::parser::parse_message_type;
+use parquet::schema::types::Type;
 use sha2::{Digest, Sha256};
 use std::fs;
 use std::path::Path;
@@ -66,8 +68,56 @@ fn compressed_logs_are_known_by_their_content_and_damaged_ones_refused() {
     }
 }
 
+/// Values of a column that are there, as a Parquet file has them.
+enum Values {
+    Int32(Vec<i32>),
+    Int64(Vec<i64>),
+    Int96(Vec<Int96>),
+    Double(Vec<f64>),
+    Bytes(Vec<ByteArray>),
+}
+
+/// Writes columns, each with the definition levels of its rows, in so many equal row groups.
+fn write_parquet(to: &Path, schema: Type, columns: &[(Vec<i16>, Values)], groups: usize) {
+    let properties = WriterProperties::builder()
+        .set_compression(Compression::SNAPPY)
+        .build();
+    let file = fs::File::create(to).unwrap();
+    let mut writer =
+        SerializedFileWriter::new(file, Arc::new(schema), Arc::new(properties)).unwrap();
+    for _ in 0..groups {
+        let mut group = writer.next_row_group().unwrap();
+        for (levels, values) in columns {
+            let mut column = group.next_column().unwrap().unwrap();
+            let starts = vec![0; levels.len()];
+            let (levels, starts) = (Some(&levels[..]), Some(&starts[..]));
+            let written = match values {
+                Values::Int32(values) => column
+                    .typed::<Int32Type>()
+                    .write_batch(values, levels, starts),
+                Values::Int64(values) => column
+                    .typed::<Int64Type>()
+                    .write_batch(values, levels, starts),
+                Values::Int96(values) => column
+                    .typed::<Int96Type>()
+                    .write_batch(values, levels, starts),
+                Values::Double(values) => column
+                    .typed::<DoubleType>()
+                    .write_batch(values, levels, starts),
+                Values::Bytes(values) => column
+                    .typed::<ByteArrayType>()
+                    .write_batch(values, levels, starts),
+            };
+            written.unwrap();
+            column.close().unwrap();
+        }
+        group.close().unwrap();
+    }
+    writer.close().unwrap();
+}
+
 /// A table of text as Parquet: numbers, times and texts as pandas writes them.
-fn as_parquet(csv: &Path, to: &Path) {
+fn as_parquet(csv: &Path, to: &Path, groups: usize) {
     let mut reader = csv::Reader::from_path(csv).unwrap();
     let names = reader.headers().unwrap().clone();
     let rows: Vec<csv::StringRecord> = reader.records().map(Result::unwrap).collect();
@@ -84,34 +134,29 @@ fn as_parquet(csv: &Path, to: &Path) {
             let at = jiff::tz::TimeZone::UTC.to_timestamp(date).ok()?;
             Some(at.as_microsecond())
         };
-        let array: ArrayRef = if all(&|cell| cell.parse::<i64>().is_ok()) {
-            let cells = cells().map(|cell| cell.map(|cell| cell.parse().unwrap()));
-            Arc::new(cells.collect::<Int64Array>())
+        let there = cells().flatten();
+        let (physical, logical, values) = if all(&|cell| cell.parse::<i64>().is_ok()) {
+            let values = there.map(|cell| cell.parse::<i64>().unwrap());
+            (Physical::INT64, None, Values::Int64(values.collect()))
         } else if all(&|cell| cell.parse::<f64>().is_ok()) {
-            let cells = cells().map(|cell| cell.map(|cell| cell.parse().unwrap()));
-            Arc::new(cells.collect::<Float64Array>())
+            let values = there.map(|cell| cell.parse::<f64>().unwrap());
+            (Physical::DOUBLE, None, Values::Double(values.collect()))
         } else if all(&|cell| time(cell).is_some()) {
-            let times = cells().map(|cell| cell.and_then(time));
-            let times = times.collect::<TimestampMicrosecondArray>();
-            match all(&|cell| cell.ends_with('Z')) {
-                true => Arc::new(times.with_timezone("UTC")),
-                false => Arc::new(times),
-            }
+            let utc = all(&|cell| cell.ends_with('Z'));
+            let logical = LogicalType::timestamp(utc, TimeUnit::MICROS);
+            let values = Values::Int64(there.filter_map(time).collect());
+            (Physical::INT64, Some(logical), values)
         } else {
-            Arc::new(cells().collect::<StringArray>())
+            let values = Values::Bytes(there.map(ByteArray::from).collect());
+            (Physical::BYTE_ARRAY, Some(LogicalType::String), values)
         };
-        (name.to_owned(), array)
+        let field = Type::primitive_type_builder(name, physical).with_logical_type(logical);
+        let levels: Vec<i16> = cells().map(|cell| cell.is_some().into()).collect();
+        (Arc::new(field.build().unwrap()), (levels, values))
     });
-    let batch =
-        RecordBatch::try_from_iter_with_nullable(columns.map(|(name, array)| (name, array, true)));
-    let batch = batch.unwrap();
-    let properties = WriterProperties::builder()
-        .set_compression(Compression::SNAPPY)
-        .build();
-    let file = fs::File::create(to).unwrap();
-    let mut writer = ArrowWriter::try_new(file, batch.schema(), Some(properties)).unwrap();
-    writer.write(&batch).unwrap();
-    writer.close().unwrap();
+    let (fields, columns): (Vec<_>, Vec<_>) = columns.unzip();
+    let schema = Type::group_type_builder("log").with_fields(fields);
+    write_parquet(to, schema.build().unwrap(), &columns, groups);
 }
 
 #[test]
@@ -125,7 +170,7 @@ fn a_table_in_parquet_is_the_same_as_in_text() {
         }
         // The content tells, not the name.
         let packed = folder.path().join(name);
-        as_parquet(&text, &packed);
+        as_parquet(&text, &packed, 1);
         let map = || Map::load(name).unwrap();
         let of_text = imported(&text, map()).unwrap().1;
         assert_eq!(imported(&packed, map()).unwrap().1, of_text, "{name}");
@@ -142,7 +187,7 @@ fn a_table_in_parquet_is_the_same_as_in_text() {
 fn a_column_that_a_parquet_or_json_file_has_not_is_named_beside_those_it_has() {
     let folder = tempfile::tempdir().unwrap();
     let packed = folder.path().join("t.parquet");
-    as_parquet(&fixture("helios"), &packed);
+    as_parquet(&fixture("helios"), &packed, 1);
     let said = imported(&packed, Map::load("pm100").unwrap())
         .unwrap_err()
         .to_string();
@@ -165,6 +210,175 @@ fn a_column_that_a_parquet_or_json_file_has_not_is_named_beside_those_it_has() {
         let said = refused(text, Map::load("philly").unwrap());
         assert!(said.starts_with(expected), "{said}");
     }
+}
+
+/// A map of the columns `id`, `at`, `took` and `cores`.
+fn of_four() -> Map {
+    let text = "about = \"a test\"\n[job]\njob_number = \"id\"\nrun_time = \"took\"\n\
+                allocated_processors = \"cores\"\n\
+                submit_time = { column = \"at\", unit = \"date\" }\n";
+    Map::parse("four.toml", text).unwrap()
+}
+
+#[test]
+fn row_groups_of_a_parquet_file_are_read_some_rows_at_a_time() {
+    let folder = tempfile::tempdir().unwrap();
+    let [csv, packed] = ["t.csv", "t.parquet"].map(|name| folder.path().join(name));
+    let rows = (1..2_501).map(|row| match row % 3 {
+        0 => format!("{row},{row},,1\n"),
+        _ => format!("{row},{row},{row}.5,2\n"),
+    });
+    let rows: String = rows.collect();
+    fs::write(&csv, format!("id,at,took,cores\n{rows}")).unwrap();
+    as_parquet(&csv, &packed, 2);
+    let of_text = of_text(&format!("id,at,took,cores\n{rows}{rows}"), of_four()).unwrap();
+    let of_parquet = imported(&packed, of_four()).unwrap();
+    assert_eq!((of_parquet.0.rows, of_parquet.0.jobs), (5_000, 2_500));
+    assert_eq!(of_parquet.1, of_text.1);
+}
+
+#[test]
+fn integers_of_parquet_have_their_width_and_sign_and_times_their_unit() {
+    let folder = tempfile::tempdir().unwrap();
+    let packed = folder.path().join("t.parquet");
+    let write = |at: &str, times: Values, took: &str, long: Values| {
+        let message = format!(
+            "message log {{ required int32 id (INTEGER(16,false)); required {at}; \
+             optional {took}; required int32 cores (INTEGER(8,true)); }}"
+        );
+        let columns = [
+            (vec![0; 2], Values::Int32(vec![65_535, 300])),
+            (vec![0; 2], times),
+            (vec![1, 0], long),
+            (vec![0; 2], Values::Int32(vec![100, -100])),
+        ];
+        write_parquet(&packed, parse_message_type(&message).unwrap(), &columns, 1);
+        imported(&packed, of_four()).map_err(|error| error.to_string())
+    };
+    let second = 1_000_000_000;
+    let noon = 1_704_110_400 * second;
+    let nanos = || Values::Int64(vec![noon + 250, noon + second * 3 / 2]);
+    let expected = [
+        "65535 0.00000025 -1 4294967295 100 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1",
+        "300 1.5 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1",
+    ];
+    let utc = "int64 at (TIMESTAMP(NANOS,true))";
+    let took = "int32 took (INTEGER(32,false))";
+    let (report, trace) = write(utc, nanos(), took, Values::Int32(vec![-1])).unwrap();
+    assert_eq!(jobs(&trace), expected);
+    assert_eq!(report.warnings.len(), 1, "{:?}", report.warnings);
+    // Nanoseconds of the day, and the number of the day.
+    let legacy = |nanos: u64| {
+        let mut at = Int96::new();
+        at.set_data(nanos as u32, (nanos >> 32) as u32, 2_460_311);
+        at
+    };
+    let half = 12 * 3600 * 1_000_000_000_u64;
+    let legacy = vec![legacy(half + 250), legacy(half + 1_500_000_000)];
+    for (at, times) in [
+        ("int64 at (TIMESTAMP(NANOS,false))", nanos()),
+        ("int96 at", Values::Int96(legacy)),
+    ] {
+        let (report, trace) = write(at, times, took, Values::Int32(vec![-1])).unwrap();
+        assert_eq!(jobs(&trace), expected, "{at}");
+        let warning = &report.warnings[0];
+        assert!(
+            warning.contains("2 times do not say their offset"),
+            "{warning}"
+        );
+    }
+    let took = "int64 took (INTEGER(64,false))";
+    let said = write(utc, nanos(), took, Values::Int64(vec![-1])).unwrap_err();
+    assert!(
+        said.ends_with(":1: column took = \"18446744073709551615\": expected a number of seconds"),
+        "{said}"
+    );
+    let years = "int64 at (TIMESTAMP(MILLIS,true))";
+    let took = "int32 took";
+    let said = write(years, nanos(), took, Values::Int32(vec![1])).unwrap_err();
+    assert!(
+        said.ends_with(":1: a column of times out of range: expected numbers, texts or times"),
+        "{said}"
+    );
+}
+
+#[test]
+fn columns_of_parquet_that_are_no_numbers_texts_or_times_are_refused_at_their_row() {
+    let folder = tempfile::tempdir().unwrap();
+    let packed = folder.path().join("t.parquet");
+    let write = |took: &str, level: i16, values: Values| {
+        let message = format!(
+            "message log {{ required int32 id; required int64 at; optional {took} \
+             required int32 cores; }}"
+        );
+        let columns = [
+            (vec![0; 2], Values::Int32(vec![1, 2])),
+            (vec![0; 2], Values::Int64(vec![10, 20])),
+            (vec![0, level], values),
+            (vec![0; 2], Values::Int32(vec![1, 1])),
+        ];
+        write_parquet(&packed, parse_message_type(&message).unwrap(), &columns, 1);
+        imported(&packed, of_four()).map_err(|error| error.to_string())
+    };
+    let one = || Values::Int32(vec![1]);
+    let bytes = || Values::Bytes(vec![ByteArray::from("1")]);
+    for (took, level, values, row, kind) in [
+        ("int32 took (DATE);", 1, one(), 2, "dates"),
+        ("int32 took (DECIMAL(9,2));", 1, one(), 2, "decimals"),
+        (
+            "int32 took (TIME(MILLIS,true));",
+            1,
+            one(),
+            2,
+            "times of day",
+        ),
+        ("binary took;", 1, bytes(), 2, "bytes"),
+        ("binary took (ENUM);", 1, bytes(), 2, "bytes"),
+        // Of what may have any length nothing is read.
+        ("group took { optional int32 a; }", 2, one(), 1, "structs"),
+        (
+            "group took (LIST) { repeated group list { optional int32 element; } }",
+            3,
+            one(),
+            1,
+            "lists",
+        ),
+    ] {
+        let said = write(took, level, values).unwrap_err();
+        let expected = format!(":{row}: a column of {kind}: expected numbers, texts or times");
+        assert!(said.ends_with(&expected), "{took}: {said}");
+    }
+    let trace = write("binary took (JSON);", 1, bytes()).unwrap().1;
+    assert!(jobs(&trace)[1].starts_with("2 10 -1 1 1 "), "{trace}");
+    let wrong = Values::Bytes(vec![ByteArray::from(vec![0xFF_u8])]);
+    let said = write("binary took (UTF8);", 1, wrong).unwrap_err();
+    assert!(said.contains(":2: the Parquet file is damaged: "), "{said}");
+}
+
+#[test]
+fn damaged_parquet_files_end_no_program_and_are_no_reason_for_much_memory() {
+    let folder = tempfile::tempdir().unwrap();
+    let packed = folder.path().join("t.parquet");
+    as_parquet(&fixture("helios"), &packed, 1);
+    let whole = fs::read(&packed).unwrap();
+    let map = || Map::load("helios").unwrap();
+    for at in (4..whole.len()).step_by(5) {
+        let mut bytes = whole.clone();
+        bytes[at] ^= 0xFF;
+        fs::write(&packed, bytes).unwrap();
+        // There are no checksums: it may be read as something else.
+        let _ = imported(&packed, map());
+    }
+    // The headers of dictionaries, with the number of their values.
+    let mut bytes = whole;
+    for at in 0..bytes.len() - 5 {
+        if matches!(bytes[at..at + 5], [0x4C, 0x15, _, 0x15, _]) {
+            bytes[at + 2] = 2 * 63;
+        }
+    }
+    fs::write(&packed, bytes).unwrap();
+    let said = imported(&packed, map()).unwrap_err().to_string();
+    assert!(said.ends_with("63 values in 18 bytes"), "{said}");
 }
 
 #[test]
