@@ -39,6 +39,19 @@ fn run() -> &'static (PathBuf, Vec<String>) {
     })
 }
 
+/// Manifests, behind the number of their file.
+fn manifests(documents: &[Vec<u8>]) -> gridrig_fuzz::Texts {
+    let number = run().1.iter().position(|name| name == "manifest.json");
+    let number = number.and_then(|at| u8::try_from(at).ok()).unwrap_or(0);
+    let texts = gridrig_fuzz::json_forms::<rundir::Manifest>(documents);
+    Box::new(texts.map(move |text| [&[number], &text[..]].concat()))
+}
+
+const TYPES: gridrig_fuzz::Types = gridrig_fuzz::Types {
+    makes: &[],
+    forms: &[manifests],
+};
+
 // The tables are no text.
 libfuzzer_sys::fuzz_mutator!(|data: &mut [u8], size: usize, max_size: usize, seed: u32| {
     let names = &run().1;
@@ -46,7 +59,7 @@ libfuzzer_sys::fuzz_mutator!(|data: &mut [u8], size: usize, max_size: usize, see
         .first()
         .map(|which| &names[usize::from(*which) % names.len()]);
     match name.is_some_and(|name| !name.ends_with(".parquet")) && max_size > 1 {
-        true => gridrig_fuzz::mutate_behind(1, data, size, max_size, seed, &[]),
+        true => gridrig_fuzz::mutate_behind(1, data, size, max_size, seed, TYPES),
         false => libfuzzer_sys::fuzzer_mutate(data, size, max_size),
     }
 });

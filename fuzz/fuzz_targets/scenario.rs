@@ -3,6 +3,7 @@
 
 #![no_main]
 
+use gridrig_scenario::document::{Document, Own};
 use gridrig_scenario::{Scenario, ScenarioText, confined};
 use libfuzzer_sys::fuzz_target;
 use std::collections::HashSet;
@@ -19,7 +20,16 @@ fn named(directory: &Path) -> HashSet<String> {
     texts.flat_map(|text| confined::files(&text)).collect()
 }
 
-gridrig_fuzz::changes_text!();
+/// A policy of the user's own: what is read of it is a value by then.
+fn own_policy(documents: &[Vec<u8>]) -> gridrig_fuzz::Texts {
+    gridrig_fuzz::forms_within::<Own>("run = { policies = [@] }\n", documents)
+}
+
+fn own_discipline(documents: &[Vec<u8>]) -> gridrig_fuzz::Texts {
+    gridrig_fuzz::forms_within::<Own>("cluster = { discipline = @ }\n", documents)
+}
+
+gridrig_fuzz::changes_text!(toml: gridrig_fuzz::forms::<Document>, own_policy, own_discipline);
 
 fuzz_target!(|text: &str| {
     static NAMED: OnceLock<HashSet<String>> = OnceLock::new();

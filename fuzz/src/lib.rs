@@ -6,12 +6,15 @@
 //! text there. libFuzzer changes bytes, and finds these branches one at a time over many
 //! millions of executions. Each change here is a whole one of the text, at any place of it.
 
+mod forms;
 mod sample;
+mod shape;
 mod sweep;
 mod text;
 mod tokens;
 mod values;
 
+pub use forms::{Forms, Texts, forms, forms_within, json_forms};
 pub use sample::sample;
 
 use std::sync::{Mutex, OnceLock};
@@ -61,10 +64,19 @@ pub(crate) fn words() -> &'static [&'static [u8]] {
 /// Makes a document of a type from a seed; see [`sample`].
 pub type Make = fn(u64) -> Option<String>;
 
+/// The types that a target reads.
+#[derive(Clone, Copy)]
+pub struct Types {
+    /// Those of JSON documents, and others.
+    pub makes: &'static [Make],
+    /// Those of whole documents that are gone through first.
+    pub forms: &'static [Forms],
+}
+
 /// The next text of what is gone through first; `None` when that is done.
-fn swept(most: usize, seed: u32, makes: &[Make], before: usize) -> Option<Vec<u8>> {
+fn swept(most: usize, seed: u32, types: Types, before: usize) -> Option<Vec<u8>> {
     static SWEEP: OnceLock<Mutex<sweep::Sweep>> = OnceLock::new();
-    let sweep = SWEEP.get_or_init(|| Mutex::new(sweep::Sweep::new(makes, seed, before)));
+    let sweep = SWEEP.get_or_init(|| Mutex::new(sweep::Sweep::new(types, seed, before, most)));
     sweep.lock().ok()?.next(most)
 }
 
@@ -72,8 +84,8 @@ fn swept(most: usize, seed: u32, makes: &[Make], before: usize) -> Option<Vec<u8
 /// `most`. Every other text is the next one of a sweep until that has ended. One of three
 /// changes is one of libFuzzer's own; one of ten texts is a new document of a type instead,
 /// and changed or not.
-pub fn mutate(data: &mut [u8], size: usize, most: usize, seed: u32, makes: &[Make]) -> usize {
-    mutate_behind(0, data, size, most, seed, makes)
+pub fn mutate(data: &mut [u8], size: usize, most: usize, seed: u32, types: Types) -> usize {
+    mutate_behind(0, data, size, most, seed, types)
 }
 
 /// The same of a text behind so many bytes that say what it is.
@@ -83,18 +95,18 @@ pub fn mutate_behind(
     size: usize,
     most: usize,
     seed: u32,
-    makes: &[Make],
+    types: Types,
 ) -> usize {
     let mut chance = Chance(u64::from(seed));
     if chance.below(2) > 0
-        && let Some(text) = swept(most, seed, makes, before)
+        && let Some(text) = swept(most, seed, types, before)
     {
         data[..text.len()].copy_from_slice(&text);
         return text.len();
     }
     let (data, size, most) = (&mut data[before..], size - before, most - before);
     if chance.below(3) > 0 {
-        let made = match makes.get(chance.below(makes.len())) {
+        let made = match types.makes.get(chance.below(types.makes.len())) {
             Some(make) if chance.below(7) == 0 => make(chance.next()),
             _ => None,
         };
@@ -112,7 +124,7 @@ pub fn mutate_behind(
 }
 
 /// Puts a part of one text into another, and says how many bytes that makes.
-pub fn cross(one: &[u8], other: &[u8], out: &mut [u8], seed: u32, makes: &[Make]) -> usize {
+pub fn cross(one: &[u8], other: &[u8], out: &mut [u8], seed: u32, types: Types) -> usize {
     let mut chance = Chance(u64::from(seed));
     let text = text::crossed(one, other, &mut chance);
     if chance.below(2) > 0 && !text.is_empty() && text.len() <= out.len() {
@@ -121,7 +133,7 @@ pub fn cross(one: &[u8], other: &[u8], out: &mut [u8], seed: u32, makes: &[Make]
     }
     let size = one.len().min(out.len());
     out[..size].copy_from_slice(&one[..size]);
-    mutate(out, size, out.len(), seed, makes)
+    mutate(out, size, out.len(), seed, types)
 }
 
 /// Gives a target the changes of text beside those of bytes, and documents of the types
@@ -129,15 +141,24 @@ pub fn cross(one: &[u8], other: &[u8], out: &mut [u8], seed: u32, makes: &[Make]
 #[macro_export]
 macro_rules! changes_text {
     ($($type:ty),* $(; $($make:expr),+)?) => {
-        const MAKES: &[$crate::Make] = &[$($crate::sample::<$type>,)* $($($make),+)?];
+        $crate::changes_text!(@ [$($crate::sample::<$type>,)* $($($make),+)?] []);
+    };
+    (toml: $($form:expr),+) => {
+        $crate::changes_text!(@ [] [$($form),+]);
+    };
+    (@ $makes:tt $forms:tt) => {
+        const TYPES: $crate::Types = $crate::Types {
+            makes: &$makes,
+            forms: &$forms,
+        };
         libfuzzer_sys::fuzz_crossover!(|one: &[u8], other: &[u8], out: &mut [u8], seed: u32| {
-            $crate::cross(one, other, out, seed, MAKES)
+            $crate::cross(one, other, out, seed, TYPES)
         });
         libfuzzer_sys::fuzz_mutator!(|data: &mut [u8],
                                       size: usize,
                                       max_size: usize,
                                       seed: u32| {
-            $crate::mutate(data, size, max_size, seed, MAKES)
+            $crate::mutate(data, size, max_size, seed, TYPES)
         });
     };
 }

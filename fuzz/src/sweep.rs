@@ -8,7 +8,7 @@
 
 use crate::tokens::{Kind, Tokens, is_word};
 use crate::values::{ADDRESS, INSIDES, MARKUP, SPACES, VALUES};
-use crate::{Make, text};
+use crate::{Texts, Types, text};
 use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
@@ -20,6 +20,8 @@ const WRONG: &[&[u8]] = &[b"null", b"[]", b"\"x\"", b"1.5", b"{}", b"\x01"];
 
 /// Where one is in the documents.
 pub(crate) struct Sweep {
+    /// Whole texts that come before any change of one.
+    forms: Texts,
     /// What stands before its text, whether that is reversed, and it; the last one first.
     documents: Vec<(Vec<u8>, bool, Vec<u8>)>,
     /// Places that were like others, in reversed documents or not: a token and those around it.
@@ -32,8 +34,9 @@ pub(crate) struct Sweep {
 
 impl Sweep {
     /// Goes through the files of text of the directory that `GRIDRIG_FUZZ_SEEDS` names, of
-    /// which so many bytes stand `before` the text, and documents of these types.
-    pub(crate) fn new(makes: &[Make], seed: u32, before: usize) -> Self {
+    /// which so many bytes stand `before` the text, and documents of these types. Of one that
+    /// is longer than `most` few changes would be short enough.
+    pub(crate) fn new(types: Types, seed: u32, before: usize, most: usize) -> Self {
         let of_files = std::env::var("GRIDRIG_FUZZ_SEEDS").ok().into_iter();
         let files = of_files.flat_map(|directory| {
             let read = |file: std::fs::DirEntry| std::fs::read(file.path());
@@ -51,7 +54,7 @@ impl Sweep {
                 .filter(|(.., text)| std::str::from_utf8(text).is_ok())
                 .collect::<Vec<_>>()
         });
-        let drawn = makes.iter().flat_map(|make| {
+        let drawn = types.makes.iter().flat_map(|make| {
             let seeds = (0..DRAWS).map(|draw| u64::from(seed) << 16 | draw);
             let mut drawn: Vec<Vec<u8>> = seeds.filter_map(make).map(String::into_bytes).collect();
             drawn.sort_by_key(|text| std::cmp::Reverse(text.len()));
@@ -61,8 +64,15 @@ impl Sweep {
         });
         let drawn = drawn.map(|text| (Vec::new(), false, text));
         let mut documents: Vec<_> = files.chain(drawn).collect();
+        documents.retain(|(before, _, text)| before.len() + text.len() <= most);
         // The longest, which have most in them, come first.
         documents.sort_by(|(_, _, a), (_, _, b)| (a.len(), a).cmp(&(b.len(), b)));
+        let mut keys = HashSet::new();
+        let with_keys = documents.iter().rev().map(|(.., text)| text.clone());
+        let with_keys: Vec<_> = with_keys
+            .filter(|text| has_new_keys(text, &mut keys))
+            .collect();
+        let forms = types.forms.iter().flat_map(move |forms| forms(&with_keys));
         let reversed = documents.iter().map(|(before, _, text)| {
             let tokens = Tokens::of(text);
             let reversed = match tokens.kind {
@@ -74,6 +84,7 @@ impl Sweep {
         let reversed: Vec<_> = reversed.filter(|(.., text)| !text.is_empty()).collect();
         documents.extend(reversed);
         Self {
+            forms: Box::new(forms),
             documents,
             seen: HashSet::new(),
             token: 0,
@@ -85,6 +96,9 @@ impl Sweep {
     /// The next text of at most so many bytes, with what stands before it; `None` when all is
     /// done.
     pub(crate) fn next(&mut self, most: usize) -> Option<Vec<u8>> {
+        if let Some(text) = self.forms.find(|text| text.len() <= most) {
+            return Some(text);
+        }
         loop {
             let (before, is_reversed, document) = self.documents.last()?;
             let tokens = Tokens::of(document);

@@ -1,7 +1,7 @@
 //! One change of a text in JSON, XML or TOML.
 
 use crate::tokens::{Kind, Tokens, is_word};
-use crate::values::{ADDRESS, INSIDES, MARKUP, SPACES, VALUES};
+use crate::values::{ADDRESS, INSIDES, MARKUP, SPACES, TOML, VALUES};
 use crate::{Chance, words};
 
 fn is_name(token: &[u8]) -> bool {
@@ -27,6 +27,7 @@ fn value(kind: Kind, chance: &mut Chance) -> Vec<u8> {
             });
             format!("\"{}\"", parts.collect::<String>()).into_bytes()
         }
+        (Kind::Toml, 2) => chance.one(TOML).to_vec(),
         _ => chance.one(VALUES).to_vec(),
     }
 }
