@@ -1,5 +1,5 @@
 //! Columns of a Parquet file: each is defined once, by its name and what it
-//! holds in a row; schema and arrays follow.
+//! holds in a row; schema and values follow.
 
 use super::batch::{guarded, reader};
 use super::file::PartialFile;
@@ -21,6 +21,7 @@ use rayon::prelude::*;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::io::Write;
+use std::mem::discriminant;
 use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
@@ -105,6 +106,12 @@ impl<S: Copy, F: Fn(usize) -> S + Sync> Table<'_, S, F> {
                         continue;
                     };
                     let expected = cell.values(range.clone().map(&self.at));
+                    if discriminant(found) != discriminant(&expected) {
+                        let table = self.name;
+                        return Ok(Some(format!(
+                            "{table}: column {name} has another type than it was written with"
+                        )));
+                    }
                     let differs = |row: &usize| !found.is_same(&expected, *row);
                     if let Some(at) = (0..records.rows).find(differs) {
                         let shown = |of: &Values| of.shown(at).unwrap_or("null".to_owned());

@@ -18,8 +18,9 @@ pub enum CsvError {
 }
 
 /// Writes a table, such as [`names::JOBS`](super::names::JOBS): a header with
-/// the names of the columns, then a line per row. Numbers are the shortest that read back as the same value, nulls are empty,
-/// lists are JSON. Answers the rows.
+/// the names of the columns, then a line per row. Numbers are the shortest that read back as
+/// the same value; nulls, and columns of a type that no run has, are empty; lists are JSON.
+/// Answers the rows.
 ///
 /// # Errors
 /// A table that is missing or damaged, an output that refuses.

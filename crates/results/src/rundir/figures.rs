@@ -27,10 +27,12 @@ pub fn write_figures(dir: &Path, name: &'static str, columns: Vec<(String, Value
         Values::Text(_) => Kind::Text,
         Values::Number(_) => Kind::F64,
     };
-    let rows = columns.first().map_or(0, |(_, values)| match values {
+    let len = |(_, values): &(String, Values)| match values {
         Values::Text(values) => values.len(),
         Values::Number(values) => values.len(),
-    });
+    };
+    let rows = columns.first().map_or(0, len);
+    debug_assert!(columns.iter().all(|column| len(column) == rows));
     let file = PartialFile::create(dir, name, "")?;
     let write = || {
         let kinds = columns

@@ -4,7 +4,7 @@
 use super::batch::{Batch, guarded};
 use super::manifest::read_manifest;
 use super::read::read_grid;
-use super::values::Values;
+use super::values::{Kind, Values};
 use super::{Result, TableColumns, events, job_columns, names};
 use crate::log::EventLog;
 use crate::names::Names;
@@ -129,8 +129,11 @@ impl TableColumns {
         let chosen = (0..ranges.len()).filter(|group| may_hold(&self.groups()[*group]));
         let chosen: Vec<usize> = chosen.collect();
         let mut places = chosen.iter().flat_map(|group| ranges[*group].clone());
-        let ids = self.roots.iter().filter(|root| root.name == "job_id");
-        let mut reader = self.reader(ids.cloned().collect(), chosen.clone())?;
+        let ids = self.root("job_id")?.clone();
+        if ids.kind != Some(Kind::U32) {
+            return Err(self.wrong("job_id", "uint32"));
+        }
+        let mut reader = self.reader(vec![ids], chosen.clone())?;
         let mut rows = Vec::new();
         while let Some(records) = reader.next()? {
             let Some(Values::U32(ids)) = records.column("job_id") else {

@@ -8,6 +8,7 @@ use parquet::column::reader::get_column_reader;
 use parquet::errors::ParquetError;
 use parquet::file::metadata::ParquetMetaData;
 use parquet::file::serialized_reader::SerializedPageReader;
+use parquet::schema::types::TypePtr;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -18,28 +19,26 @@ pub(super) struct Root {
     pub(super) name: String,
     /// `None` for what no table of a run has: it is not read.
     pub(super) kind: Option<Kind>,
-    leaves: Vec<usize>,
+    pub(super) leaves: Vec<usize>,
 }
 
 /// The columns of a file in their order.
 pub(super) fn roots(metadata: &ParquetMetaData) -> Vec<Root> {
     let schema = metadata.file_metadata().schema_descr();
-    let fields = schema.root_schema().get_fields().iter().enumerate();
-    let root = |(at, field): (usize, &Arc<parquet::schema::types::Type>)| {
-        let leaves = 0..schema.num_columns();
-        let leaves = leaves.filter(|leaf| schema.get_column_root_idx(*leaf) == at);
-        let leaves: Vec<usize> = leaves.collect();
-        let all: Vec<_> = leaves
-            .iter()
-            .map(|leaf| &*schema.columns()[*leaf])
-            .collect();
+    let fields = schema.root_schema().get_fields();
+    let mut leaves = vec![Vec::new(); fields.len()];
+    for (leaf, column) in schema.columns().iter().enumerate() {
+        leaves[schema.get_column_root_idx(leaf)].push((leaf, Arc::clone(column)));
+    }
+    let root = |(field, leaves): (&TypePtr, Vec<_>)| {
+        let (kind, leaves) = Kind::of(&leaves).unzip();
         Root {
             name: field.name().to_owned(),
-            kind: Kind::of(&all),
-            leaves,
+            kind,
+            leaves: leaves.unwrap_or_default(),
         }
     };
-    fields.map(root).collect()
+    fields.iter().zip(leaves).map(root).collect()
 }
 
 /// Some rows.
@@ -74,12 +73,15 @@ impl Reader {
     pub(super) fn new(
         path: &Path,
         metadata: &Arc<ParquetMetaData>,
-        mut roots: Vec<Root>,
+        roots: Vec<Root>,
         groups: Vec<usize>,
         most: usize,
     ) -> Result<Self> {
         let file = open_file(path).map_err(RunDirError::io("open", path))?;
-        roots.retain(|root| root.kind.is_some());
+        if roots.iter().all(|root| root.kind.is_none()) {
+            let said = "no column has a type that columns of runs have".to_owned();
+            return Err(RunDirError::Damaged(path.to_owned(), said));
+        }
         Ok(Reader {
             path: path.to_owned(),
             file: Arc::new(file),
@@ -128,7 +130,10 @@ impl Reader {
             let pages =
                 SerializedPageReader::new(Arc::clone(&self.file), group.column(*leaf), 0, None)?;
             Ok(Leaf {
-                reader: get_column_reader(column, Box::new(Pages(Box::new(pages)))),
+                reader: get_column_reader(
+                    Arc::clone(&column),
+                    Box::new(Pages::new(Box::new(pages), column.physical_type())),
+                ),
                 level,
                 entry,
             })
@@ -151,18 +156,24 @@ impl Reader {
     /// The next rows of the group, at most so many; none after the last one.
     pub(super) fn take(&mut self, most: usize) -> Result<Rows> {
         let mut all = Rows::default();
+        let mut rows = None;
         for (root, leaves) in self.roots.iter().zip(&mut self.open) {
-            let Some(kind) = root.kind else { continue };
-            let values = Values::read(kind, leaves, most);
-            let values = values.map_err(RunDirError::parquet(&self.path))?;
-            if !all.columns.is_empty() && values.len() != all.rows {
-                let (name, rows) = (&root.name, values.len());
-                let said = format!("column {name} has {rows} rows of {}", all.rows);
-                return Err(RunDirError::Damaged(self.path.clone(), said));
-            }
-            all.rows = values.len();
+            let values = match root.kind {
+                None => Values::Other,
+                Some(kind) => {
+                    let values = Values::read(kind, leaves, most);
+                    let values = values.map_err(RunDirError::parquet(&self.path))?;
+                    let (own, rows) = (values.len(), *rows.get_or_insert(values.len()));
+                    if own != rows {
+                        let said = format!("column {} has {own} rows of {rows}", root.name);
+                        return Err(RunDirError::Damaged(self.path.clone(), said));
+                    }
+                    values
+                }
+            };
             all.columns.push((root.name.clone(), values));
         }
+        all.rows = rows.unwrap_or(0);
         Ok(all)
     }
 }

@@ -72,7 +72,7 @@ impl TableColumns {
 
     /// Whether it has a column of this name.
     pub fn has(&self, name: &'static str) -> bool {
-        self.leaf(name).is_ok()
+        self.root(name).is_ok()
     }
 
     /// Numbers; a null is NaN.
@@ -150,7 +150,9 @@ impl TableColumns {
                             Some(code) => *code,
                             None => {
                                 let next = codes.names.len();
-                                let next = u16::try_from(next).map_err(|_| wrong())?;
+                                let next = u16::try_from(next).ok();
+                                let next = next.filter(|next| *next != Codes::NONE);
+                                let next = next.ok_or_else(wrong)?;
                                 known.insert(text.to_owned(), next);
                                 codes.names.push(text.to_owned());
                                 next
@@ -182,15 +184,14 @@ impl TableColumns {
             })
     }
 
-    fn root(&self, name: &'static str) -> Result<&Root> {
+    pub(super) fn root(&self, name: &'static str) -> Result<&Root> {
         let root = self.roots.iter().find(|root| root.name == name);
         root.ok_or_else(|| self.wrong(name, "any"))
     }
 
-    /// The leaf column of this name.
+    /// The only leaf of a column.
     pub(super) fn leaf(&self, name: &'static str) -> Result<usize> {
-        let columns = self.metadata.file_metadata().schema_descr().columns();
-        let leaf = columns.iter().position(|leaf| leaf.path().string() == name);
+        let leaf = self.root(name)?.leaves.first().copied();
         leaf.ok_or_else(|| self.wrong(name, "any"))
     }
 
@@ -223,7 +224,11 @@ impl TableColumns {
     ) -> Result<()> {
         guarded(&self.dir, self.name, |path| {
             let groups = (0..self.metadata.num_row_groups()).collect();
-            let mut reader = self.reader(vec![self.root(name)?.clone()], groups)?;
+            let root = self.root(name)?;
+            if root.kind.is_none() {
+                return take(Values::Other);
+            }
+            let mut reader = self.reader(vec![root.clone()], groups)?;
             let mut rows = 0;
             while let Some(records) = reader.next()? {
                 rows += records.rows;

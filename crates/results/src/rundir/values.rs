@@ -8,7 +8,7 @@ use parquet::data_type::{
     BoolType, ByteArray, ByteArrayType, DataType, DoubleType, Int32Type, Int64Type,
 };
 use parquet::errors::ParquetError;
-use parquet::schema::types::{ColumnDescriptor, Type, TypePtr};
+use parquet::schema::types::{ColumnDescPtr, Type, TypePtr};
 use serde_json::{Value, json};
 use std::ops::Range;
 use std::sync::Arc;
@@ -38,6 +38,8 @@ pub(super) enum Values {
     F64(Vec<Option<f64>>),
     Bool(Vec<Option<bool>>),
     Placement(Placed),
+    /// What no table of a run has: it is not read.
+    Other,
 }
 
 /// Placements, each some runs of nodes of a cluster.
@@ -92,9 +94,10 @@ impl Kind {
         of(name, kind, holds, Repetition::OPTIONAL)
     }
 
-    /// What a column has whose leaves these are; `None` for what no table of a run has.
-    pub(super) fn of(leaves: &[&ColumnDescriptor]) -> Option<Kind> {
-        let plain = |leaf: &ColumnDescriptor| {
+    /// What a column has whose leaves these are, and those of them that are read, in order;
+    /// `None` for what no table of a run has.
+    pub(super) fn of(leaves: &[(usize, ColumnDescPtr)]) -> Option<(Kind, Vec<usize>)> {
+        let plain = |leaf: &ColumnDescPtr| {
             Some(match (leaf.physical_type(), leaf.converted_type()) {
                 (Physical::BYTE_ARRAY, ConvertedType::UTF8) => Kind::Text,
                 (Physical::INT32, ConvertedType::UINT_32) => Kind::U32,
@@ -106,18 +109,24 @@ impl Kind {
             })
         };
         match leaves {
-            [leaf] if leaf.max_rep_level() == 0 && leaf.max_def_level() <= 1 => plain(leaf),
-            [cluster, numbers @ ..] => {
-                let is = |leaf: &ColumnDescriptor, name: &str, kind| {
-                    leaf.name() == name && leaf.max_rep_level() == 1 && plain(leaf) == Some(kind)
-                };
-                let mut named = numbers.iter().zip(NUMBERS);
-                let are = numbers.len() == NUMBERS.len()
-                    && is(cluster, "cluster", Kind::Text)
-                    && named.all(|(leaf, name)| is(leaf, name, Kind::U32));
-                are.then_some(Kind::Placement)
+            [(at, leaf)] if leaf.max_rep_level() == 0 && leaf.max_def_level() <= 1 => {
+                Some((plain(leaf)?, vec![*at]))
             }
-            [] => None,
+            _ => {
+                let fields = NUMBERS.map(|name| (name, Kind::U32)).into_iter();
+                let fields = std::iter::once(("cluster", Kind::Text)).chain(fields);
+                let field = |(name, kind): (&str, Kind)| {
+                    let mut leaves = leaves.iter();
+                    let (at, _) = leaves.find(|(_, leaf)| {
+                        leaf.name() == name
+                            && leaf.max_rep_level() == 1
+                            && plain(leaf) == Some(kind)
+                    })?;
+                    Some(*at)
+                };
+                let fields: Option<Vec<usize>> = fields.map(field).collect();
+                Some((Kind::Placement, fields?))
+            }
         }
     }
 }
@@ -136,8 +145,11 @@ impl Values {
         let level = first.level;
         Ok(match (kind, &mut first.reader) {
             (Kind::Text, Of::ByteArrayColumnReader(of)) => {
-                Values::Text(flat(of, level, most, |it| it)?)
+                let texts = flat(of, level, most, |it| it)?;
+                are_texts(&texts)?;
+                Values::Text(texts)
             }
+
             (Kind::U32, Of::Int32ColumnReader(of)) => {
                 Values::U32(flat(of, level, most, i32::cast_unsigned)?)
             }
@@ -149,6 +161,7 @@ impl Values {
             (Kind::Bool, Of::BoolColumnReader(of)) => Values::Bool(flat(of, level, most, |it| it)?),
             (Kind::Placement, Of::ByteArrayColumnReader(of)) => {
                 let (rows, clusters) = lists(of, (level, first.entry), most, |it| it)?;
+                are_texts(&clusters)?;
                 let mut placed = Placed {
                     rows,
                     clusters,
@@ -204,6 +217,7 @@ impl Values {
                 }
                 Ok(())
             }
+            Values::Other => Ok(()),
         }
     }
 
@@ -216,6 +230,7 @@ impl Values {
             Values::F64(values) => values.len(),
             Values::Bool(values) => values.len(),
             Values::Placement(placed) => placed.rows.len(),
+            Values::Other => 0,
         }
     }
 
@@ -252,6 +267,7 @@ impl Values {
                 let items = placed.rows.get(row)?.clone()?.map(|item| placed.json(item));
                 Some(Value::Array(items.collect()).to_string())
             }
+            Values::Other => None,
         }
     }
 }
@@ -336,6 +352,11 @@ impl Leaf {
             _ => Ok(rows),
         }
     }
+}
+
+fn are_texts(values: &[Option<ByteArray>]) -> Result<(), ParquetError> {
+    let mut texts = values.iter().flatten();
+    texts.try_for_each(|text| text.as_utf8().map(|_| ()))
 }
 
 fn flat<T: DataType, V>(

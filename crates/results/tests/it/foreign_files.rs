@@ -1,17 +1,22 @@
 //! Run directories that somebody else has made: nothing in them is trusted.
 
 use crate::study::{Study, usual};
+use gridrig_core::ids::JobId;
 use gridrig_results::catalogue::{Catalogue, RunEntry, State};
 use gridrig_results::compare::said;
 use gridrig_results::rundir::{self, MOST_ROWS, RunDirError, TableColumns, names};
 use parquet::file::metadata::{
     FileMetaData, ParquetMetaData, ParquetMetaDataReader, ParquetMetaDataWriter,
 };
+use parquet::schema::parser::parse_message_type;
+use parquet::schema::printer::print_schema;
+use parquet::schema::types::{SchemaDescPtr, SchemaDescriptor};
 use serde_json::Value;
 use std::fs::{self, File};
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::Arc;
 use std::thread;
 
 fn one_run() -> (Study, PathBuf) {
@@ -35,36 +40,84 @@ pub fn in_manifest(dir: &Path, change: impl FnOnce(&mut Value)) {
     fs::write(&path, manifest.to_string()).unwrap();
 }
 
-/// Makes a table say that it has so many rows, and its manifest too; its data
-/// stay. Answers how many it has.
-fn claim(dir: &Path, name: &str, rows: i64) -> i64 {
+/// Writes another footer behind the data of a table.
+fn with_footer(dir: &Path, name: &str, change: impl FnOnce(ParquetMetaData) -> ParquetMetaData) {
     let path = dir.join(name);
     let read = ParquetMetaDataReader::new().parse_and_finish(&File::open(&path).unwrap());
-    let read = read.unwrap();
-    let had = read.file_metadata();
-    let file = FileMetaData::new(
-        had.version(),
-        rows,
-        None,
-        had.key_value_metadata().cloned(),
-        had.schema_descr_ptr(),
-        None,
-    );
-    let groups = read.row_groups().iter().map(|group| {
-        let columns = group.columns().to_vec();
-        let group = group.clone().into_builder().set_num_rows(rows);
-        group.set_column_metadata(columns).build().unwrap()
-    });
-    let metadata = ParquetMetaData::new(file, groups.collect());
+    let metadata = change(read.unwrap());
     let mut bytes = fs::read(&path).unwrap();
     ParquetMetaDataWriter::new(&mut bytes, &metadata)
         .finish()
         .unwrap();
     fs::write(&path, bytes).unwrap();
+}
+
+/// The same with so many rows and this schema.
+fn file_of(had: &FileMetaData, rows: i64, schema: SchemaDescPtr) -> FileMetaData {
+    let known = had.key_value_metadata().cloned();
+    FileMetaData::new(had.version(), rows, None, known, schema, None)
+}
+
+/// Makes a table say that it has so many rows, and its manifest too; its data
+/// stay. Answers how many it has.
+fn claim(dir: &Path, name: &str, rows: i64) -> i64 {
+    let mut had_rows = 0;
+    with_footer(dir, name, |read| {
+        let had = read.file_metadata();
+        had_rows = had.num_rows();
+        let file = file_of(had, rows, had.schema_descr_ptr());
+        let groups = read.row_groups().iter().map(|group| {
+            let columns = group.columns().to_vec();
+            let group = group.clone().into_builder().set_num_rows(rows);
+            group.set_column_metadata(columns).build().unwrap()
+        });
+        ParquetMetaData::new(file, groups.collect())
+    });
     in_manifest(dir, |manifest| {
         manifest["files"][name]["rows"] = rows.into()
     });
-    had.num_rows()
+    had_rows
+}
+
+/// Makes a table say that a column has another type: what stands in its schema for what.
+fn retyped(dir: &Path, name: &str, from: &str, to: &str) {
+    with_footer(dir, name, |read| {
+        let had = read.file_metadata();
+        let mut text = Vec::new();
+        print_schema(&mut text, had.schema());
+        let text = String::from_utf8(text).unwrap();
+        assert!(text.contains(from), "{text}");
+        let schema = parse_message_type(&text.replace(from, to)).unwrap();
+        let schema = Arc::new(SchemaDescriptor::new(Arc::new(schema)));
+        let file = file_of(had, had.num_rows(), schema);
+        ParquetMetaData::new(file, read.row_groups().to_vec())
+    });
+}
+
+#[test]
+fn a_column_of_another_type_is_told() {
+    let (_study, dir) = one_run();
+    retyped(&dir, names::JOBS, "hops (INTEGER(32,false))", "hops");
+    let found = rundir::audit_run_dir(&dir).unwrap().expect_err("a type");
+    let found: Vec<String> = found.iter().map(ToString::to_string).collect();
+    let said = "jobs.parquet: column hops has another type than it was written with";
+    assert!(found.iter().any(|it| it.ends_with(said)), "{found:?}");
+    let table = TableColumns::open(&dir, names::JOBS).unwrap();
+    let error = table.u32s("hops").expect_err("of another type").to_string();
+    assert!(error.contains("column hops"), "{error}");
+    let mut csv = Vec::new();
+    rundir::write_csv(&dir, names::JOBS, &mut csv).unwrap();
+    let csv = String::from_utf8(csv).unwrap();
+    assert!(csv.lines().next().unwrap().contains(",hops,"), "{csv}");
+    // It is not taken for a run of before, which did not have the column.
+    let from = "speed_millionths (INTEGER(64,false))";
+    retyped(&dir, names::JOBS, from, "speed_millionths");
+    let error = rundir::read(&dir).expect_err("of another type").to_string();
+    assert!(error.contains("speed_millionths"), "{error}");
+    let from = "job_id (INTEGER(32,false))";
+    retyped(&dir, names::JOBS, from, "job_id");
+    let error = rundir::read_job(&dir, JobId(0)).expect_err("of another type");
+    assert!(error.to_string().contains("job_id"), "{error}");
 }
 
 fn is_too_long<T>(result: Result<T, RunDirError>, words: &str) {

@@ -148,7 +148,10 @@ impl Parquet {
             let readers = self.columns.iter().map(|column| {
                 let of = group.metadata().column(column.leaf).column_descr_ptr();
                 let pages = group.get_column_page_reader(column.leaf)?;
-                Ok(get_column_reader(of, Box::new(Pages(pages))))
+                Ok(get_column_reader(
+                    of.clone(),
+                    Box::new(Pages::new(pages, of.physical_type())),
+                ))
             });
             self.readers = readers.collect::<Result<_, ParquetError>>()?;
             self.left = usize::try_from(group.metadata().num_rows())?;
@@ -214,6 +217,7 @@ impl Form {
             | (_, Converted::TIME_MILLIS | Converted::TIME_MICROS) => Form::Refused("times of day"),
             (_, Converted::DATE) => Form::Refused("dates"),
             (_, Converted::DECIMAL) => Form::Refused("decimals"),
+            (Some(LogicalType::Float16), _) => Form::Refused("half-precision numbers"),
             (
                 _,
                 Converted::UINT_8 | Converted::UINT_16 | Converted::UINT_32 | Converted::UINT_64,
@@ -247,7 +251,11 @@ impl Form {
                 })
             }
             ColumnReader::Int96ColumnReader(reader) => self.read(reader, rows, |value: Int96| {
-                time(value.to_nanos().into(), false)
+                // Nanoseconds of a day, and the day of the Julian calendar.
+                let [low, high, day] = [0, 1, 2].map(|at| value.data()[at]);
+                let day = i128::from(day.cast_signed()) - 2_440_588;
+                let nanos = u64::from(high) << 32 | u64::from(low);
+                time(day * 86_400_000_000_000 + i128::from(nanos), false)
             }),
             ColumnReader::FloatColumnReader(reader) => {
                 self.read(reader, rows, |value: f32| cell(format!("{value:?}")))
@@ -277,8 +285,7 @@ impl Form {
         let (mut levels, mut values) = (Vec::new(), Vec::new());
         let (read, ..) = reader.read_records(rows, Some(&mut levels), None, &mut values)?;
         if read < rows {
-            let problem = format!("a column ends after {read} of {rows} rows");
-            return Err(ParquetError::EOF(problem));
+            return Err(ParquetError::EOF("a column ends too early".to_owned()));
         }
         let mut values = values.into_iter();
         let cells = (0..rows).map(|row| match (levels.get(row), self) {

@@ -24,7 +24,7 @@ const MOST_STEPS: usize = 100;
 /// distinct ones than clusters, or rows of different length.
 pub fn k_means(points: &[Vec<f64>], k: usize, runs: u32, seed: u64) -> Option<Partition> {
     let columns = points.first()?.len();
-    if points.iter().any(|point| point.len() != columns) {
+    if k == 0 || points.iter().any(|point| point.len() != columns) {
         return None;
     }
     let mut stream = rng::stream(seed, "k-means");

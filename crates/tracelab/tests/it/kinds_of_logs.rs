@@ -237,6 +237,13 @@ fn row_groups_of_a_parquet_file_are_read_some_rows_at_a_time() {
     assert_eq!(of_parquet.1, of_text.1);
 }
 
+/// Nanoseconds of the day, and the number of the day.
+fn legacy(nanos: u64, day: u32) -> Int96 {
+    let mut at = Int96::new();
+    at.set_data(nanos as u32, (nanos >> 32) as u32, day);
+    at
+}
+
 #[test]
 fn integers_of_parquet_have_their_width_and_sign_and_times_their_unit() {
     let folder = tempfile::tempdir().unwrap();
@@ -267,17 +274,20 @@ fn integers_of_parquet_have_their_width_and_sign_and_times_their_unit() {
     let (report, trace) = write(utc, nanos(), took, Values::Int32(vec![-1])).unwrap();
     assert_eq!(jobs(&trace), expected);
     assert_eq!(report.warnings.len(), 1, "{:?}", report.warnings);
-    // Nanoseconds of the day, and the number of the day.
-    let legacy = |nanos: u64| {
-        let mut at = Int96::new();
-        at.set_data(nanos as u32, (nanos >> 32) as u32, 2_460_311);
-        at
-    };
     let half = 12 * 3600 * 1_000_000_000_u64;
-    let legacy = vec![legacy(half + 250), legacy(half + 1_500_000_000)];
+    let late = vec![legacy(0, 2_460_311), legacy(0, 6_000_000)];
+    let said = write(
+        "int96 at",
+        Values::Int96(late),
+        took,
+        Values::Int32(vec![-1]),
+    )
+    .unwrap_err();
+    assert!(said.contains("times out of range"), "{said}");
+    let times = [half + 250, half + 1_500_000_000].map(|nanos| legacy(nanos, 2_460_311));
     for (at, times) in [
         ("int64 at (TIMESTAMP(NANOS,false))", nanos()),
-        ("int96 at", Values::Int96(legacy)),
+        ("int96 at", Values::Int96(times.to_vec())),
     ] {
         let (report, trace) = write(at, times, took, Values::Int32(vec![-1])).unwrap();
         assert_eq!(jobs(&trace), expected, "{at}");
