@@ -48,8 +48,6 @@ fn main() {
     if found {
         println!("cargo:rustc-link-arg-bins=-static-pie");
         println!("cargo:rustc-link-arg-bins=-Wl,-z,pack-relative-relocs");
-        // Functions with the same code are one: generics make thousands of them.
-        println!("cargo:rustc-link-arg-bins=-Wl,--icf=all");
         println!("cargo:rustc-link-arg-bins=-L{}", var("OUT_DIR"));
     }
 }
