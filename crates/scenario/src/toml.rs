@@ -91,11 +91,16 @@ fn table(value: &Value, own_names: bool) -> String {
     let entries = entries.into_iter().map(|(key, value)| {
         let value = entry(key, value);
         match own_names {
-            true => format!("{} = {value}", string(key)),
+            true => format!("{} = {value}", name(key)),
             false => format!("{key} = {value}"),
         }
     });
     format!("{{ {} }}", entries.collect::<Vec<_>>().join(", "))
+}
+
+/// A key, in one line as keys have to be: TOML takes JSON's escapes, and wants one more.
+fn name(text: &str) -> String {
+    Value::from(text).to_string().replace('\u{7f}', "\\u007f")
 }
 
 fn string(text: &str) -> String {
