@@ -1,9 +1,9 @@
 //! Documents that are wrong in one place of a type, and documents with other good values.
 //!
-//! `Deserialize` of a struct reads it from a table and from an array of its values, and drops
-//! at a mistake what it has read by then: a few branches for each field of each struct, which
-//! changes of whole documents reach one at a time. So each struct is written here in both
-//! ways with each of its fields wrong, missing and last, in a document with nothing else.
+//! `Deserialize` of a struct reads it from a table, and in JSON from an array of its values, too,
+//! and drops at a mistake what it has read by then: a few branches for each field of each
+//! struct, which changes of whole documents reach one at a time. So each struct is written here
+//! with each of its fields wrong, missing and last, in a document with nothing else.
 //! What a document means is decided later, and depends on what else is there: so each good
 //! value of a type stands in each place for it in the documents that a target begins with.
 
@@ -305,7 +305,7 @@ fn wrong(format: Format, shape: &Shape, within: &dyn Fn(Node) -> Node, put: &mut
     }
 }
 
-/// A struct as a table and as an array, good up to one of its fields.
+/// A struct as a table, and in JSON as an array, good up to one of its fields.
 fn wrong_fields(format: Format, fields: &[(&str, Shape)], which: usize, put: &mut dyn FnMut(Node)) {
     let all: Vec<(&str, Node)> = fields
         .iter()
@@ -331,14 +331,18 @@ fn wrong_fields(format: Format, fields: &[(&str, Shape)], which: usize, put: &mu
         put(Node::table(
             &[before, &[(&*escaped(key), all[at].1.clone())]].concat(),
         ));
-        put(Node::List(list(before)));
         for bad in format.wrong() {
             let one = [(*key, bad.clone())];
             put(Node::table(&[before, &one].concat()));
             put(Node::table(&[before, &one, behind].concat()));
             put(Node::table(&[(&*escaped(key), bad.clone())]));
             put(Node::table(&[&reversed[..], &one].concat()));
-            put(Node::List([list(before), vec![bad]].concat()));
+            if format == Format::Json {
+                put(Node::List([list(before), vec![bad]].concat()));
+            }
+        }
+        if format == Format::Json {
+            put(Node::List(list(before)));
         }
     }
     put(Node::List(list(&all)));

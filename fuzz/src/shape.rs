@@ -4,6 +4,7 @@
 //! array with one element, and says at the end of the path what it wants there, or whether it
 //! takes a value that is offered.
 
+use gridrig_scenario::value::AT;
 use serde::de::value::BorrowedStrDeserializer;
 use serde::de::{self, DeserializeOwned, DeserializeSeed, Error as _, IntoDeserializer, Visitor};
 use serde::forward_to_deserialize_any;
@@ -184,27 +185,22 @@ impl<'de> de::Deserializer<'de> for Guide<'de> {
 
     fn deserialize_tuple_struct<V: Visitor<'de>>(
         self,
-        _: &'static str,
-        _: usize,
+        name: &'static str,
+        parts: usize,
         visitor: V,
     ) -> Result<V::Value, Error> {
+        if name == AT {
+            return visitor.visit_seq(Placed { parts, guide: self });
+        }
         self.go(Answer::List, visitor)
     }
 
     fn deserialize_struct<V: Visitor<'de>>(
         self,
-        name: &'static str,
+        _: &'static str,
         fields: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, Error> {
-        // A value with its place: the start, the end and the value.
-        if name.starts_with("$__serde_spanned") {
-            let spanned = Spanned {
-                fields,
-                guide: self,
-            };
-            return visitor.visit_map(spanned);
-        }
         self.go(Answer::Table(fields), visitor)
     }
 
@@ -260,31 +256,23 @@ impl<'de> de::MapAccess<'de> for One<'de> {
     }
 }
 
-struct Spanned<'a> {
-    fields: &'static [&'static str],
+/// A value with its place: where it begins, where it ends, and itself.
+struct Placed<'a> {
+    parts: usize,
     guide: Guide<'a>,
 }
 
-impl<'de> de::MapAccess<'de> for Spanned<'de> {
+impl<'de> de::SeqAccess<'de> for Placed<'de> {
     type Error = Error;
 
-    fn next_key_seed<S: DeserializeSeed<'de>>(
+    fn next_element_seed<S: DeserializeSeed<'de>>(
         &mut self,
         seed: S,
     ) -> Result<Option<S::Value>, Error> {
-        let key = self
-            .fields
-            .first()
-            .copied()
-            .map(BorrowedStrDeserializer::new);
-        key.map(|key| seed.deserialize(key)).transpose()
-    }
-
-    fn next_value_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<S::Value, Error> {
-        self.fields = &self.fields[1..];
-        match self.fields {
-            [] => self.guide.value(seed),
-            _ => seed.deserialize(0_u64.into_deserializer()),
+        self.parts -= 1;
+        match self.parts {
+            0 => self.guide.value(seed).map(Some),
+            _ => seed.deserialize(0_u64.into_deserializer()).map(Some),
         }
     }
 }

@@ -20,6 +20,7 @@ pub mod measure;
 mod nearest;
 mod pooled;
 mod provides;
+mod reader;
 mod reduced;
 mod replicate;
 mod resolve;
@@ -50,7 +51,6 @@ use gridrig_core::job::{Components, Entry};
 use gridrig_core::policy::{Placement, PolicySpec};
 use gridrig_core::time::{Decimal, SimDuration};
 use interface::LinkProtocol;
-use serde::Deserialize;
 use source::Source;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -263,8 +263,7 @@ impl Scenario {
         let file = text.file.display().to_string();
         let source = Source::new(&file, text.text, text.sets);
         let tables = source.parse()?;
-        let reader = ::toml::de::Deserializer::from(tables.root.clone());
-        let document = Document::deserialize(reader).map_err(|e| tables.typing_error(&e))?;
+        let document = tables.document()?;
         // Before any file is looked for.
         may_read.map_or(Ok(()), |may_read| confined::check(&tables, may_read))?;
         resolve::resolve(&tables, text, document)

@@ -5,6 +5,8 @@
 
 use super::error::{Place, Result, ScenarioError};
 use super::nearest::hint;
+use crate::document::Document;
+use crate::reader::{self, Why};
 use std::borrow::Cow;
 use std::ops::Range;
 use toml::Spanned;
@@ -135,36 +137,27 @@ impl<'a> Tables<'a> {
         Some((steps.join("."), value))
     }
 
-    /// An error of the typed reader in the form of ours.
-    pub(crate) fn typing_error(&self, error: &toml::de::Error) -> ScenarioError {
-        let span = error.span().unwrap_or(0..0);
-        let message = error.message();
-        if let Some(rest) = message.strip_prefix("unknown field `") {
-            // The names that follow are those of the reader's own list, each
-            // between backticks.
-            let mut quoted = rest.split('`').step_by(2);
-            let key = quoted.next().unwrap_or_default();
-            let keys: Vec<&str> = rest.split('`').skip(2).step_by(2).collect();
-            return ScenarioError::UnknownKey {
-                at: self.source.place(&span),
-                key: key.to_owned(),
-                hint: hint(key, &keys),
-            };
-        }
-        if let Some(rest) = message.strip_prefix("missing field `") {
-            let key = rest.trim_end_matches('`');
-            return self.missing(&span, key, "it to be set");
-        }
-        match message.rfind(", expected ") {
-            Some(at) => {
-                let expected = &message[at + ", expected ".len()..];
-                self.refuse(&span, expected.replace("a sequence", "a list"))
+    /// The document, or what is wrong with it.
+    pub(crate) fn document(&self) -> Result<Document> {
+        reader::read(self.root.get_ref()).map_err(|refused| {
+            let (span, why) = refused.into_parts();
+            let span = span.unwrap_or(0..0);
+            match why {
+                Why::Unknown(key, keys) => ScenarioError::UnknownKey {
+                    at: self.source.place(&span),
+                    hint: hint(&key, keys),
+                    key,
+                },
+                Why::Missing(key) => self.missing(&span, key, "it to be set"),
+                Why::Other(problem) => match problem.rsplit_once(", expected ") {
+                    Some((_, expected)) => self.refuse(&span, in_words(expected)),
+                    None => {
+                        let at = self.source.place(&span);
+                        ScenarioError::Syntax { at, problem }
+                    }
+                },
             }
-            None => ScenarioError::Syntax {
-                at: self.source.place(&span),
-                problem: message.to_owned(),
-            },
-        }
+        })
     }
 
     /// Applies the override that stands at `range` of the buffer.
@@ -198,6 +191,20 @@ impl<'a> Tables<'a> {
         slot.set_in_table(self.root.get_mut(), &segments, value)
             .map_err(refuse)
     }
+}
+
+/// What `serde` and `toml` call what is expected, and what it is here.
+const WORDS: [(&str, &str); 4] = [
+    ("a map", "a table"),
+    ("a sequence", "a list"),
+    ("an array of length", "a list of length"),
+    ("any valid TOML value", "a text or a table"),
+];
+
+fn in_words(expected: &str) -> String {
+    let word =
+        |(theirs, ours): &(&str, &str)| Some(format!("{ours}{}", expected.strip_prefix(theirs)?));
+    WORDS.iter().find_map(word).unwrap_or(expected.to_owned())
 }
 
 /// What stands for every element of a list in the path of an override.

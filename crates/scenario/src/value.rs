@@ -12,44 +12,83 @@ use crate::workload::ZeroRunTime;
 use gridrig_core::faults::Chance;
 use gridrig_core::time::{Decimal, SimDuration};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::de::{Deserialize, Deserializer, Error, Visitor};
+use serde::de::{Deserialize, Deserializer, Error, SeqAccess, Visitor};
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 use std::borrow::Cow;
 use std::fmt;
+use std::marker::PhantomData;
 use std::num::NonZeroU32;
 use std::ops::Range;
-use toml::Spanned;
 
 /// A value and where it stands in the file.
-#[derive(Clone, serde::Deserialize, serde::Serialize)]
-#[serde(transparent)]
-pub struct At<T>(Spanned<T>);
+#[derive(Clone)]
+pub struct At<T> {
+    span: Range<usize>,
+    value: T,
+}
+
+/// What [`At`] is called where it is read: as a tuple of where the value begins, where it ends,
+/// and itself.
+pub const AT: &str = "$gridrig::At";
 
 impl<T> At<T> {
     /// A value that nobody wrote.
     pub fn new(value: T) -> Self {
-        At(Spanned::new(0..0, value))
+        At { span: 0..0, value }
     }
 
     /// The value.
     pub fn get(&self) -> &T {
-        self.0.get_ref()
+        &self.value
     }
 
     /// The value, to be completed.
     pub fn get_mut(&mut self) -> &mut T {
-        self.0.get_mut()
+        &mut self.value
     }
 
     /// The value alone.
     pub fn into_inner(self) -> T {
-        self.0.into_inner()
+        self.value
     }
 
     /// Where it stands.
     pub(crate) fn span(&self) -> Range<usize> {
-        self.0.span()
+        self.span.clone()
+    }
+}
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for At<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_tuple_struct(AT, 3, Placed(PhantomData))
+    }
+}
+
+struct Placed<T>(PhantomData<T>);
+
+impl<'de, T: Deserialize<'de>> Visitor<'de> for Placed<T> {
+    type Value = At<T>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a value with its place")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut parts: A) -> Result<At<T>, A::Error> {
+        let (start, end) = (parts.next_element()?, parts.next_element()?);
+        match (start, end, parts.next_element()?) {
+            (Some(start), Some(end), Some(value)) => {
+                let span = start..end;
+                Ok(At { span, value })
+            }
+            _ => Err(Error::invalid_length(0, &self)),
+        }
+    }
+}
+
+impl<T: Serialize> Serialize for At<T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.value.serialize(serializer)
     }
 }
 

@@ -43,6 +43,41 @@ fn an_unknown_key_is_told_with_its_place_and_the_nearest_name() {
     );
 }
 
+/// A table is not taken from a list of its values, and a list has the length it has to have.
+#[test]
+fn a_value_of_another_kind_is_told_with_what_was_expected() {
+    let broker = |value: &str| refused("name = \"a\"", &format!("name = \"a\"\nbroker = {value}"));
+    for (value, expected) in [
+        (
+            "[\"5s\"]",
+            ":10: field domain.a.broker = [\"5s\"]: expected a table",
+        ),
+        (
+            "1979-05-27",
+            ":10: field domain.a.broker = 1979-05-27: expected a table",
+        ),
+        (
+            "{ files = 1 }",
+            ":20: field domain.a.broker.files = 1: expected a table",
+        ),
+        (
+            "{ serve = 1 }",
+            ":20: field domain.a.broker.serve = 1: expected a list",
+        ),
+        (
+            "{ drain = [[\"1s\", \"2s\", \"3s\"]] }",
+            ":21: field domain.a.broker.drain.0 = [\"1s\", \"2s\", \"3s\"]: expected a list of length 2",
+        ),
+        (
+            "{ max_hops = 99999999999999999999 }",
+            ":23: field domain.a.broker.max_hops = 99999999999999999999: expected a whole number \
+             from 0 to 4294967295",
+        ),
+    ] {
+        assert_eq!(broker(value), format!("x.toml:8{expected}"));
+    }
+}
+
 #[test]
 fn what_would_take_all_memory_is_refused() {
     assert_eq!(
