@@ -146,7 +146,8 @@ impl Node {
     }
 }
 
-/// A key as it is written with an escape: the reader passes it on otherwise than one without.
+/// A key as it is written with an escape: a reader of JSON passes it on otherwise than one
+/// without.
 fn escaped(key: &str) -> String {
     let mut characters = key.chars();
     let first = characters.next().map(u32::from).unwrap_or_default();
@@ -345,8 +346,10 @@ fn wrong_fields(format: Format, fields: &[(&str, Shape)], which: usize, put: &mu
             put(Node::List(list(before)));
         }
     }
-    put(Node::List(list(&all)));
-    put(Node::List([list(&all), vec![Node::text("0")]].concat()));
+    if format == Format::Json {
+        put(Node::List(list(&all)));
+        put(Node::List([list(&all), vec![Node::text("0")]].concat()));
+    }
 }
 
 /// A struct of JSON with each kind of space at each of its fields, and with the end of the text

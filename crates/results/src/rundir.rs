@@ -22,9 +22,11 @@ mod placements;
 mod ran;
 mod read;
 mod reader;
+mod runs;
 mod series;
 mod table_columns;
 mod tables;
+mod texts;
 mod values;
 
 pub use self::csv::{CsvError, write_csv};

@@ -60,6 +60,12 @@ impl Source {
         for range in &self.sets {
             tables.set(range.clone())?;
         }
+        if let Some(span) = too_deep(tables.root.get_ref()) {
+            let at = self.place(&span);
+            tables.take_apart();
+            let problem = format!("more than {DEEPEST} tables and lists within each other");
+            return Err(ScenarioError::Syntax { at, problem });
+        }
         Ok(tables)
     }
 
@@ -78,7 +84,40 @@ impl Source {
     }
 }
 
+/// So deep are tables and lists at most, lest what goes through them takes all of the stack:
+/// keys of 80 parts within 80 tables are TOML.
+const DEEPEST: usize = 100;
+
+/// Where something is that is too deep.
+fn too_deep(root: &DeTable<'_>) -> Option<Range<usize>> {
+    let mut left: Vec<(usize, &Spanned<DeValue<'_>>)> = root.values().map(|it| (1, it)).collect();
+    while let Some((depth, value)) = left.pop() {
+        if depth > DEEPEST {
+            return Some(value.span());
+        }
+        match value.get_ref() {
+            DeValue::Table(table) => left.extend(table.values().map(|it| (depth + 1, it))),
+            DeValue::Array(list) => left.extend(list.iter().map(|it| (depth + 1, it))),
+            _ => {}
+        }
+    }
+    None
+}
+
 impl<'a> Tables<'a> {
+    /// Drops the tables one by one.
+    fn take_apart(self) {
+        let values = |table: DeTable<'a>| table.into_iter().map(|(_, value)| value.into_inner());
+        let mut left: Vec<DeValue<'a>> = values(self.root.into_inner()).collect();
+        while let Some(value) = left.pop() {
+            match value {
+                DeValue::Table(table) => left.extend(values(table)),
+                DeValue::Array(list) => left.extend(list.into_iter().map(Spanned::into_inner)),
+                _ => {}
+            }
+        }
+    }
+
     /// A value that is not what was expected.
     pub(crate) fn refuse(&self, span: &Range<usize>, expected: impl Into<String>) -> ScenarioError {
         let (field, value) = self.describe(span);
@@ -149,15 +188,32 @@ impl<'a> Tables<'a> {
                     key,
                 },
                 Why::Missing(key) => self.missing(&span, key, "it to be set"),
-                Why::Other(problem) => match problem.rsplit_once(", expected ") {
-                    Some((_, expected)) => self.refuse(&span, in_words(expected)),
-                    None => {
-                        let at = self.source.place(&span);
-                        ScenarioError::Syntax { at, problem }
-                    }
-                },
+                Why::Other(problem) => self.unfit(&span, problem),
             }
         })
+    }
+
+    /// A value that is not what its type expects.
+    fn unfit(&self, span: &Range<usize>, problem: String) -> ScenarioError {
+        let words = problem.rsplit_once(", expected ");
+        let known = in_words(words.map_or(&problem, |(_, expected)| expected));
+        let Some(expected) = known.or(words.map(|(_, expected)| expected.to_owned())) else {
+            let at = self.source.place(span);
+            return ScenarioError::Syntax { at, problem };
+        };
+        // A list of tables stands where its first table does.
+        match self.find(span) {
+            Some((path, DeValue::Table(_))) if expected.starts_with("a table") => {
+                let field = path.rsplit_once('.').map_or("scenario", |(field, _)| field);
+                ScenarioError::Value {
+                    at: self.source.place(span),
+                    field: field.to_owned(),
+                    value: "a list of tables".to_owned(),
+                    expected,
+                }
+            }
+            _ => self.refuse(span, expected),
+        }
     }
 
     /// Applies the override that stands at `range` of the buffer.
@@ -171,9 +227,9 @@ impl<'a> Tables<'a> {
             .split_once('=')
             .ok_or_else(|| refuse("expected KEY=VALUE".to_owned()))?;
         let segments: Vec<&str> = path.trim().split('.').map(str::trim).collect();
-        if segments.iter().any(|segment| segment.is_empty()) {
+        if segments.len() > DEEPEST || segments.iter().any(|segment| segment.is_empty()) {
             return Err(refuse(format!(
-                "path {path:?}: expected names with dots between"
+                "path {path:?}: expected at most {DEEPEST} names with dots between"
             )));
         }
         let value_start = range.end - value.len();
@@ -194,17 +250,21 @@ impl<'a> Tables<'a> {
 }
 
 /// What `serde` and `toml` call what is expected, and what it is here.
-const WORDS: [(&str, &str); 4] = [
+const WORDS: [(&str, &str); 5] = [
     ("a map", "a table"),
     ("a sequence", "a list"),
     ("an array of length", "a list of length"),
-    ("any valid TOML value", "a text or a table"),
+    (
+        "any valid TOML value",
+        "no date, and no number beyond 64 bits",
+    ),
+    ("u64 value was too large", "at most 9223372036854775807"),
 ];
 
-fn in_words(expected: &str) -> String {
+fn in_words(expected: &str) -> Option<String> {
     let word =
         |(theirs, ours): &(&str, &str)| Some(format!("{ours}{}", expected.strip_prefix(theirs)?));
-    WORDS.iter().find_map(word).unwrap_or(expected.to_owned())
+    WORDS.iter().find_map(word)
 }
 
 /// What stands for every element of a list in the path of an override.

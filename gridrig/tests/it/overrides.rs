@@ -109,7 +109,7 @@ fn mistakes_are_told_with_the_override_that_made_them() {
             workload.window.start=5d => missing key `workload.window.length`: expected a duration above 0 such as "7d"
             worklaod.trace=t => unknown key `worklaod`, did you mean `workload`?
             run.seed => expected KEY=VALUE
-            run..seed=1 => path "run..seed": expected names with dots between
+            run..seed=1 => path "run..seed": expected at most 100 names with dots between
             workload.trace.name=1 => `trace` is a string: expected a table to set `name` in
             "#,
     ) {

@@ -76,6 +76,61 @@ fn a_value_of_another_kind_is_told_with_what_was_expected() {
     ] {
         assert_eq!(broker(value), format!("x.toml:8{expected}"));
     }
+    assert_eq!(
+        refused("[run]", "[[run]]"),
+        "x.toml:18:1: field run = a list of tables: expected a table"
+    );
+    for (policy, expected) in [
+        (
+            "{ name = \"a\", b = 1979-05-27 }",
+            "27: expected no date, and no number beyond 64 bits",
+        ),
+        (
+            "{ name = \"a\", b = 18446744073709551615 }",
+            "15: expected at most 9223372036854775807",
+        ),
+    ] {
+        let error = refused("\"round-robin\"", policy);
+        assert!(error.ends_with(expected), "{error}");
+    }
+}
+
+#[test]
+fn what_is_too_deep_is_refused() {
+    let keys = "a.".repeat(78) + "a";
+    let deep = format!("{{ {keys} = ").repeat(70) + "1" + &" }".repeat(70);
+    let error = refused("\"round-robin\"", &deep);
+    assert!(
+        error.ends_with(": more than 100 tables and lists within each other"),
+        "{error}"
+    );
+    let set = format!("run.{}a=1", "a.".repeat(20_000));
+    let error = parse_with(PAIR, &[&set]).unwrap_err().to_string();
+    assert!(
+        error.ends_with(": expected at most 100 names with dots between"),
+        "{:.80}",
+        error
+    );
+}
+
+/// In each form of TOML.
+#[test]
+fn numbers_are_what_is_written() {
+    let numbers = "seed = 0xffff_ffff_ffff_ffff\nspeed = 6.0e+1\npolicies";
+    let broker = "name = \"a\"\nbroker = { max_hops = +1_0, ttl = 0b101, origin_promotion = 0o17 }";
+    let text = PAIR
+        .replacen("policies", numbers, 1)
+        .replacen("name = \"a\"", broker, 1);
+    let scenario = parse_with(&text, &[]).unwrap();
+    let own = &scenario.grid.domains[0].broker;
+    assert_eq!(
+        (scenario.seed, scenario.speed.to_string()),
+        (u64::MAX, "60".to_owned())
+    );
+    assert_eq!(
+        (own.max_hops, own.ttl, own.origin_promotion.to_string()),
+        (10, 5, "15".to_owned())
+    );
 }
 
 #[test]

@@ -147,7 +147,7 @@ impl Batch<'_> {
         let Some(Values::Text(values)) = self.column(name) else {
             return Err(self.wrong(name, "utf8"));
         };
-        let text = values.get(index).and_then(Option::as_ref);
+        let text = values.get(index);
         let text = text.map(|text| std::str::from_utf8(text.data()));
         text.transpose().map_err(|_| self.wrong(name, "utf8"))
     }

@@ -4,14 +4,14 @@
 use super::batch::{guarded, reader};
 use super::file::PartialFile;
 use super::reader::Rows;
-use super::values::{Kind, Placed, Values};
+use super::texts::Texts;
+use super::values::{Kind, LeafWriter, Placed, Values};
 use super::{FileDoc, Result, RunDirError};
 use crate::log::CHUNK;
 use bytes::Bytes;
 use gridrig_core::placement::PlacementRun;
 use gridrig_core::time::{SimDuration, SimTime};
 use parquet::basic::{Compression, Encoding, ZstdLevel};
-use parquet::column::writer::{ColumnWriter, get_column_writer};
 use parquet::data_type::ByteArray;
 use parquet::errors::ParquetError;
 use parquet::file::properties::{EnabledStatistics, WriterProperties, WriterPropertiesBuilder};
@@ -172,7 +172,9 @@ impl<W: Write + Send> GroupedFile<W> {
         let properties = WriterProperties::builder()
             .set_compression(Compression::ZSTD(ZstdLevel::try_new(1)?))
             .set_created_by("gridrig".to_owned())
-            .set_statistics_enabled(EnabledStatistics::Chunk);
+            .set_statistics_enabled(EnabledStatistics::Chunk)
+            // Not all columns have pages that it would be about.
+            .set_offset_index_disabled(true);
         let fields = columns.map(|(name, kind)| kind.column(name));
         let fields = fields.collect::<Result<_, ParquetError>>()?;
         let schema = Type::group_type_builder("schema")
@@ -198,9 +200,9 @@ impl<W: Write + Send> GroupedFile<W> {
             let mut sinks: Vec<TrackedWrite<Vec<u8>>> = sinks.collect();
             let writer = |(leaf, sink)| {
                 let pages = Box::new(SerializedPageWriter::new(sink));
-                get_column_writer(Arc::clone(leaf), Arc::clone(properties), pages)
+                LeafWriter::new(leaf, properties, pages)
             };
-            let mut writers: Vec<ColumnWriter<'_>> =
+            let mut writers: Vec<LeafWriter<'_>> =
                 leaves.iter().zip(&mut sinks).map(writer).collect();
             for begin in rows.clone().step_by(ROWS_AT_ONCE) {
                 let some = begin..rows.end.min(begin + ROWS_AT_ONCE);
@@ -209,7 +211,7 @@ impl<W: Write + Send> GroupedFile<W> {
                     of(group, some.clone(), column).write(&mut own)?;
                 }
             }
-            let closed = writers.into_iter().map(ColumnWriter::close);
+            let closed = writers.into_iter().map(LeafWriter::close);
             let closed = closed.collect::<Result<Vec<_>, _>>()?;
             let bytes = sinks.into_iter().map(TrackedWrite::into_inner);
             let bytes = bytes.collect::<Result<Vec<_>, _>>()?;
@@ -267,9 +269,10 @@ impl<S> Cell<'_, S> {
     pub(super) fn values(&self, rows: impl Iterator<Item = S>) -> Values {
         match self {
             Cell::Text(of) => {
-                let mut known = Texts::default();
+                let mut known = Known::default();
                 let texts = rows.map(|row| of(row).map(|text| known.of(text)));
-                Values::Text(texts.collect())
+                let rows = texts.collect();
+                Values::Text(Texts::new(known.all, rows))
             }
             Cell::U32(of) => Values::U32(rows.map(of).collect()),
             Cell::U64(of) => Values::U64(rows.map(of).collect()),
@@ -282,11 +285,18 @@ impl<S> Cell<'_, S> {
             Cell::Length(of) => nanos(rows.map(|row| Some(of(row)?.as_nanos()))),
             Cell::Bool(of) => Values::Bool(rows.map(of).collect()),
             Cell::Placement(of) => {
-                let (mut known, mut all) = (Texts::default(), Placed::default());
+                let (mut known, mut all) = (Known::default(), Placed::default());
+                let mut clusters = Vec::new();
                 for row in rows.map(of) {
-                    all.push(row.map(|(cluster, runs)| (known.of(cluster), runs)));
+                    all.push(row.as_ref().map(|(_, runs)| *runs));
+                    if let Some((cluster, runs)) = row
+                        && !runs.is_empty()
+                    {
+                        let cluster = Some(known.of(cluster));
+                        clusters.extend(runs.iter().map(|_| cluster));
+                    }
                 }
-                Values::Placement(all)
+                Values::Placement(all.with_clusters(Texts::new(known.all, clusters)))
             }
         }
     }
@@ -296,43 +306,47 @@ impl<S> Cell<'_, S> {
 const PLACES: usize = 64;
 
 /// Texts, which are few, each held once. One that lies where an earlier one lay is the same.
-struct Texts<'a> {
-    known: BTreeMap<Cow<'a, str>, ByteArray>,
-    places: [Option<(&'a str, ByteArray)>; PLACES],
+struct Known<'a> {
+    all: Vec<ByteArray>,
+    known: BTreeMap<Cow<'a, str>, u32>,
+    places: [Option<(&'a str, u32)>; PLACES],
 }
 
-impl Default for Texts<'_> {
+impl Default for Known<'_> {
     fn default() -> Self {
-        Texts {
+        Known {
+            all: Vec::new(),
             known: BTreeMap::new(),
-            places: [const { None }; PLACES],
+            places: [None; PLACES],
         }
     }
 }
 
-impl<'a> Texts<'a> {
-    fn of(&mut self, text: Cow<'a, str>) -> ByteArray {
+impl<'a> Known<'a> {
+    /// The number of a text.
+    fn of(&mut self, text: Cow<'a, str>) -> u32 {
         let place = match text {
             Cow::Borrowed(text) => {
                 let at = text.as_ptr().addr();
                 let place = &mut self.places[(at ^ at >> 6) % PLACES];
-                if let Some((own, held)) = place
-                    && std::ptr::eq(*own, text)
+                if let Some((own, number)) = *place
+                    && std::ptr::eq(own, text)
                 {
-                    return held.clone();
+                    return number;
                 }
                 Some((place, text))
             }
             Cow::Owned(_) => None,
         };
-        let held = self.known.entry(text);
-        let held = held
-            .or_insert_with_key(|text| ByteArray::from(&**text))
-            .clone();
+        let all = &mut self.all;
+        let number = *self.known.entry(text).or_insert_with_key(|text| {
+            all.push(ByteArray::from(&**text));
+            all.len() as u32 - 1
+        });
         if let Some((place, text)) = place {
-            *place = Some((text, held.clone()));
+            *place = Some((text, number));
         }
-        held
+        number
     }
 }
 

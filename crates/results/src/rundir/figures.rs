@@ -2,6 +2,7 @@
 
 use super::columns::GroupedFile;
 use super::file::{PartialFile, make_dir, sync_dir};
+use super::texts::Texts;
 use super::values::{self, Kind};
 use super::{Result, RunDirError};
 use parquet::data_type::ByteArray;
@@ -45,7 +46,7 @@ pub fn write_figures(dir: &Path, name: &'static str, columns: Vec<(String, Value
             |_, rows, (_, values)| match values {
                 Values::Text(values) => {
                     let text = |text: &Option<String>| text.as_deref().map(ByteArray::from);
-                    values::Values::Text(values[rows].iter().map(text).collect())
+                    values::Values::Text(Texts::each(values[rows].iter().map(text)))
                 }
                 Values::Number(values) => values::Values::F64(values[rows].to_vec()),
             },

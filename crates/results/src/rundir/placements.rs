@@ -90,7 +90,7 @@ pub fn read_placements(dir: &Path, grid: &GridDoc) -> Result<Placements> {
             let Values::Text(texts) = values else {
                 return Err(wrong());
             };
-            for text in texts {
+            for text in texts.iter() {
                 if let Some(text) = text {
                     let parts = serde_json::from_slice(text.data());
                     let parts: Vec<Part> = parts.map_err(|_| wrong())?;

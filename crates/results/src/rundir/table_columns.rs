@@ -137,31 +137,32 @@ impl TableColumns {
             let Values::Text(texts) = values else {
                 return Err(wrong());
             };
-            for text in texts {
+            for text in texts.iter() {
                 let Some(text) = text else {
                     codes.rows.push(Codes::NONE);
                     continue;
                 };
                 let code = match &last {
-                    Some((last, code)) if *last == text => *code,
+                    Some((last, code)) if last == text => *code,
                     _ => {
-                        let text = text.as_utf8().map_err(|_| wrong())?;
-                        match known.get(text) {
+                        let own = text.as_utf8().map_err(|_| wrong())?;
+                        let code = match known.get(own) {
                             Some(code) => *code,
                             None => {
                                 let next = codes.names.len();
                                 let next = u16::try_from(next).ok();
                                 let next = next.filter(|next| *next != Codes::NONE);
                                 let next = next.ok_or_else(wrong)?;
-                                known.insert(text.to_owned(), next);
-                                codes.names.push(text.to_owned());
+                                known.insert(own.to_owned(), next);
+                                codes.names.push(own.to_owned());
                                 next
                             }
-                        }
+                        };
+                        last = Some((text.clone(), code));
+                        code
                     }
                 };
                 codes.rows.push(code);
-                last = Some((text, code));
             }
             Ok(())
         })?;

@@ -1,13 +1,16 @@
 //! Values of a column of a Parquet file: some rows of it, each with a value or none.
 
+use super::texts::{TextColumn, Texts};
 use gridrig_core::placement::PlacementRun;
 use parquet::basic::{ConvertedType, LogicalType, Repetition, Type as Physical};
+use parquet::column::page::PageWriter;
 use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
-use parquet::column::writer::{ColumnWriter, get_typed_column_writer_mut};
-use parquet::data_type::{
-    BoolType, ByteArray, ByteArrayType, DataType, DoubleType, Int32Type, Int64Type,
+use parquet::column::writer::{
+    ColumnCloseResult, ColumnWriter, get_column_writer, get_typed_column_writer_mut,
 };
+use parquet::data_type::{BoolType, ByteArray, DataType, DoubleType, Int32Type, Int64Type};
 use parquet::errors::ParquetError;
+use parquet::file::properties::WriterPropertiesPtr;
 use parquet::schema::types::{ColumnDescPtr, Type, TypePtr};
 use serde_json::{Value, json};
 use std::ops::Range;
@@ -31,7 +34,7 @@ pub(super) enum Kind {
 /// Values of some rows.
 #[derive(Debug)]
 pub(super) enum Values {
-    Text(Vec<Option<ByteArray>>),
+    Text(Texts),
     U32(Vec<Option<u32>>),
     U64(Vec<Option<u64>>),
     I64(Vec<Option<i64>>),
@@ -47,7 +50,7 @@ pub(super) enum Values {
 pub(super) struct Placed {
     /// Which of the runs are those of a row.
     pub(super) rows: Vec<Option<Range<usize>>>,
-    clusters: Vec<Option<ByteArray>>,
+    clusters: Texts,
     /// By [`NUMBERS`].
     numbers: [Vec<Option<u32>>; 4],
 }
@@ -145,11 +148,10 @@ impl Values {
         let level = first.level;
         Ok(match (kind, &mut first.reader) {
             (Kind::Text, Of::ByteArrayColumnReader(of)) => {
-                let texts = flat(of, level, most, |it| it)?;
-                are_texts(&texts)?;
+                let texts = Texts::each(flat(of, level, most, |it| it)?.into_iter());
+                texts.check()?;
                 Values::Text(texts)
             }
-
             (Kind::U32, Of::Int32ColumnReader(of)) => {
                 Values::U32(flat(of, level, most, i32::cast_unsigned)?)
             }
@@ -161,7 +163,8 @@ impl Values {
             (Kind::Bool, Of::BoolColumnReader(of)) => Values::Bool(flat(of, level, most, |it| it)?),
             (Kind::Placement, Of::ByteArrayColumnReader(of)) => {
                 let (rows, clusters) = lists(of, (level, first.entry), most, |it| it)?;
-                are_texts(&clusters)?;
+                let clusters = Texts::each(clusters.into_iter());
+                clusters.check()?;
                 let mut placed = Placed {
                     rows,
                     clusters,
@@ -179,21 +182,21 @@ impl Values {
                 }
                 Values::Placement(placed)
             }
-            _ => return Err(ParquetError::General("a column of another type".to_owned())),
+            _ => return Err(other_type()),
         })
     }
 
     /// Writes them behind those that the leaves of the column have.
     pub(super) fn write<'a, 'w: 'a>(
         self,
-        leaves: &mut impl Iterator<Item = &'a mut ColumnWriter<'w>>,
+        leaves: &mut impl Iterator<Item = &'a mut LeafWriter<'w>>,
     ) -> Result<(), ParquetError> {
         let mut leaf = || {
             let missing = || ParquetError::General("a column without leaves".to_owned());
             leaves.next().ok_or_else(missing)
         };
         match self {
-            Values::Text(values) => put::<ByteArrayType, _>(leaf()?, values, |it| it),
+            Values::Text(values) => leaf()?.texts()?.put(&values),
             Values::U32(values) => put::<Int32Type, _>(leaf()?, values, u32::cast_signed),
             Values::U64(values) => put::<Int64Type, _>(leaf()?, values, u64::cast_signed),
             Values::I64(values) => put::<Int64Type, _>(leaf()?, values, |it| it),
@@ -208,9 +211,9 @@ impl Values {
                     std::iter::once(first).chain(others)
                 });
                 let (defined, repeated): (Vec<i16>, Vec<i16>) = levels.unzip();
+                let texts = leaf()?.texts()?;
+                texts.put_lists(&placed.clusters, &defined, &repeated)?;
                 let levels = (defined.as_slice(), Some(repeated.as_slice()));
-                let clusters: Vec<ByteArray> = placed.clusters.into_iter().flatten().collect();
-                put_dense::<ByteArrayType>(leaf()?, &clusters, levels)?;
                 for numbers in placed.numbers {
                     let numbers = numbers.into_iter().flatten().map(u32::cast_signed);
                     put_dense::<Int32Type>(leaf()?, &numbers.collect::<Vec<_>>(), levels)?;
@@ -255,7 +258,7 @@ impl Values {
     pub(super) fn shown(&self, row: usize) -> Option<String> {
         match self {
             Values::Text(values) => {
-                let text = values.get(row)?.as_ref()?;
+                let text = values.get(row)?;
                 Some(String::from_utf8_lossy(text.data()).into_owned())
             }
             Values::U32(values) => values.get(row)?.map(|it| it.to_string()),
@@ -274,19 +277,21 @@ impl Values {
 
 impl Placed {
     /// Adds a row.
-    pub(super) fn push(&mut self, row: Option<(ByteArray, &[PlacementRun])>) {
-        let begin = self.clusters.len();
-        let is_placed = row.is_some();
-        if let Some((cluster, runs)) = row {
+    pub(super) fn push(&mut self, row: Option<&[PlacementRun]>) {
+        let begin = self.numbers[0].len();
+        if let Some(runs) = row {
             for run in runs {
-                self.clusters.push(Some(cluster.clone()));
                 let of = [run.resource.into(), run.node, run.nodes, run.processors];
                 let numbers = self.numbers.iter_mut().zip(of);
                 numbers.for_each(|(numbers, of)| numbers.push(Some(of)));
             }
         }
-        self.rows
-            .push(is_placed.then_some(begin..self.clusters.len()));
+        self.rows.push(row.map(|runs| begin..begin + runs.len()));
+    }
+
+    /// The clusters of all the runs.
+    pub(super) fn with_clusters(self, clusters: Texts) -> Self {
+        Placed { clusters, ..self }
     }
 
     fn is_same(&self, other: &Placed, row: usize) -> bool {
@@ -302,7 +307,7 @@ impl Placed {
     }
 
     fn item(&self, item: usize) -> (Option<&ByteArray>, [Option<u32>; 4]) {
-        let cluster = self.clusters.get(item).and_then(Option::as_ref);
+        let cluster = self.clusters.get(item);
         let number = |of: &Vec<Option<u32>>| of.get(item).copied().flatten();
         (cluster, self.numbers.each_ref().map(number))
     }
@@ -354,11 +359,6 @@ impl Leaf {
     }
 }
 
-fn are_texts(values: &[Option<ByteArray>]) -> Result<(), ParquetError> {
-    let mut texts = values.iter().flatten();
-    texts.try_for_each(|text| text.as_utf8().map(|_| ()))
-}
-
 fn flat<T: DataType, V>(
     reader: &mut ColumnReaderImpl<T>,
     level: i16,
@@ -402,8 +402,53 @@ fn lists<T: DataType, V>(
     Ok((rows, items))
 }
 
+/// One of the leaves of a column, being written.
+pub(super) enum LeafWriter<'w> {
+    Texts(TextColumn<'w>),
+    Numbers(Box<ColumnWriter<'w>>),
+}
+
+impl<'w> LeafWriter<'w> {
+    pub(super) fn new(
+        leaf: &ColumnDescPtr,
+        properties: &WriterPropertiesPtr,
+        pages: Box<dyn PageWriter + 'w>,
+    ) -> Self {
+        let (leaf, properties) = (Arc::clone(leaf), Arc::clone(properties));
+        match leaf.physical_type() {
+            Physical::BYTE_ARRAY => LeafWriter::Texts(TextColumn::new(leaf, properties, pages)),
+            _ => LeafWriter::Numbers(Box::new(get_column_writer(leaf, properties, pages))),
+        }
+    }
+
+    pub(super) fn close(self) -> Result<ColumnCloseResult, ParquetError> {
+        match self {
+            LeafWriter::Texts(of) => of.close(),
+            LeafWriter::Numbers(of) => of.close(),
+        }
+    }
+
+    fn texts(&mut self) -> Result<&mut TextColumn<'w>, ParquetError> {
+        match self {
+            LeafWriter::Texts(of) => Ok(of),
+            LeafWriter::Numbers(_) => Err(other_type()),
+        }
+    }
+
+    fn numbers(&mut self) -> Result<&mut ColumnWriter<'w>, ParquetError> {
+        match self {
+            LeafWriter::Texts(_) => Err(other_type()),
+            LeafWriter::Numbers(of) => Ok(of),
+        }
+    }
+}
+
+fn other_type() -> ParquetError {
+    ParquetError::General("a column of another type".to_owned())
+}
+
 fn put<T: DataType, V>(
-    leaf: &mut ColumnWriter<'_>,
+    leaf: &mut LeafWriter<'_>,
     values: Vec<Option<V>>,
     of: impl Fn(V) -> T::T,
 ) -> Result<(), ParquetError> {
@@ -413,10 +458,10 @@ fn put<T: DataType, V>(
 }
 
 fn put_dense<T: DataType>(
-    leaf: &mut ColumnWriter<'_>,
+    leaf: &mut LeafWriter<'_>,
     values: &[T::T],
     (levels, repeated): (&[i16], Option<&[i16]>),
 ) -> Result<(), ParquetError> {
-    let leaf = get_typed_column_writer_mut::<T>(leaf);
+    let leaf = get_typed_column_writer_mut::<T>(leaf.numbers()?);
     leaf.write_batch(values, Some(levels), repeated).map(|_| ())
 }
