@@ -291,12 +291,15 @@ impl Held {
 
 #[cfg(test)]
 mod tests {
-    use super::super::columns::GroupedFile;
+    use super::super::columns::{Cell, Column, GroupedFile};
     use super::super::values::{Kind, Values};
     use super::*;
+    use gridrig_core::placement::PlacementRun;
     use parquet::file::reader::{FileReader, SerializedFileReader};
     use parquet::record::Field;
     use proptest::prelude::*;
+    use std::borrow::Cow;
+    use std::ops::Range;
 
     /// What the reader of `parquet` finds in a file with these rows in groups of so many.
     fn read_back(rows: &[Option<String>], group: usize) -> Vec<Option<String>> {
@@ -339,6 +342,47 @@ mod tests {
             });
             let rows: Vec<Option<String>> = rows.collect();
             prop_assert_eq!(read_back(&rows, group), rows);
+        }
+    }
+
+    type Placed = Option<(String, Vec<PlacementRun>)>;
+
+    fn nodes(row: &Placed) -> Option<(Cow<'_, str>, &[PlacementRun])> {
+        let (cluster, runs) = row.as_ref()?;
+        Some((cluster.into(), runs))
+    }
+
+    proptest! {
+        #[test]
+        fn placements_are_read_as_they_were_written(
+            rows in prop::collection::vec(prop::option::of((0..3, 0..4_u32)), 0..300),
+            group in 1_usize..100,
+        ) {
+            let placed = |(cluster, runs)| {
+                let run = |node| PlacementRun { resource: 0, node, nodes: 1, processors: node + 2 };
+                (format!("c{cluster}"), (0..runs).map(run).collect())
+            };
+            let rows: Vec<Placed> = rows.into_iter().map(|row| row.map(placed)).collect();
+            let columns = [("placement", Cell::Placement(nodes))];
+            let mut file = GroupedFile::new(Vec::new(), &columns).unwrap();
+            let groups = (0..rows.len()).step_by(group);
+            let groups: Vec<_> = groups.map(|at| at..rows.len().min(at + group)).collect();
+            let values = |_, own: Range<usize>, (_, cell): &Column<'_, _>| cell.values(rows[own].iter());
+            file.write(&columns, &groups, values).unwrap();
+            let file = SerializedFileReader::new(Bytes::from(file.finish().unwrap())).unwrap();
+            let found = file.get_row_iter(None).unwrap().map(|row| row.unwrap().to_string());
+            let run = |cluster: &str, run: &PlacementRun| format!(
+                "{{cluster: \"{cluster}\", resource: {}, node: {}, nodes: {}, processors: {}}}",
+                run.resource, run.node, run.nodes, run.processors
+            );
+            let expected = rows.iter().map(|row| match row {
+                None => "{placement: null}".to_owned(),
+                Some((cluster, runs)) => {
+                    let runs: Vec<String> = runs.iter().map(|it| run(cluster, it)).collect();
+                    format!("{{placement: [{}]}}", runs.join(", "))
+                }
+            });
+            prop_assert_eq!(found.collect::<Vec<_>>(), expected.collect::<Vec<_>>());
         }
     }
 
