@@ -271,9 +271,7 @@ fn reduction(report: &CheckReport, add: Add<'_>) {
             let (Some(before), Some(after)) = (step.load_before, step.load_after) else {
                 continue;
             };
-            // A window that leaves no job out: the same jobs, only over another span.
-            let is_whole = step.name == "window" && step.jobs_before == step.jobs_after;
-            if before > 0.0 && !is_whole && (after / before - 1.0).abs() > LOAD_CHANGE {
+            if before > 0.0 && (after / before - 1.0).abs() > LOAD_CHANGE {
                 let message = format!(
                     "{}: step {} changes the offered load from {before:.3} to {after:.3}: results \
                      with and without this step cannot be compared",
