@@ -197,3 +197,38 @@ fn regret_is_built_again_under_every_discipline() {
         assert!(found, "{discipline}: {told}");
     }
 }
+
+/// Users of two logs with one name are still two.
+#[test]
+fn workloads_whose_files_have_one_name_are_told_apart() {
+    let other = "trace = \"other/t.swf\"\ndomain = \"b\"\n\n[[workload]]\ntrace = \"t.swf\"";
+    let scenario = PAIR.replace("[workload]", "[[workload]]");
+    let scenario = scenario.replacen("trace = \"t.swf\"", other, 1);
+    let bench = Bench::new(&scenario, &JOBS);
+    std::fs::create_dir(bench.path("other")).unwrap();
+    std::fs::copy(bench.path("t.swf"), bench.path("other/t.swf")).unwrap();
+    expect_code(&bench.run(&[]), 0);
+    let dir = bench.path("runs/s-1/round-robin/r000");
+    expect_code(&run(&["audit", &dir]), 0);
+    let read = rundir::read(Path::new(&dir)).unwrap();
+    assert_eq!(read.manifest.workloads, ["t.swf", "t.swf#1"]);
+    let of = |workload: u16| {
+        let jobs = read.submissions.iter();
+        jobs.filter(|job| job.label.workload == workload).count()
+    };
+    assert_eq!((of(0), of(1)), (4, 4));
+}
+
+/// Who holds the directory runs the run: not even `--force` takes it away.
+#[test]
+fn a_run_that_goes_on_is_not_overwritten() {
+    let bench = Bench::ran(PAIR, &JOBS);
+    let dir = bench.path("runs/s-1/round-robin/r000");
+    let held = std::fs::File::open(&dir).unwrap();
+    held.lock().unwrap();
+    let output = bench.run(&["--force"]);
+    expect_refused(&output, "another process is running it");
+    assert!(Path::new(&dir).join("manifest.json").exists());
+    drop(held);
+    expect_code(&bench.run(&["--force"]), 0);
+}

@@ -131,6 +131,10 @@ fn reductions_that_change_the_load_are_warned_of() {
     // It holds all jobs of the trace.
     let whole = report(&QUIET, &["workload.window={ length = \"1001s\" }"]);
     assert!(!codes(&whole).contains(&"cut-edges"));
+    // Nor does one that reaches far beyond the end of the trace change anything.
+    let long = report(&QUIET, &["workload.window={ length = \"100d\" }"]);
+    assert!(long.warnings.is_empty(), "{:?}", long.warnings);
+    assert_eq!(long.offered_load, report(&QUIET, &[]).offered_load);
 }
 
 #[test]

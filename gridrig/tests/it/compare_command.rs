@@ -105,9 +105,12 @@ fn information_is_as_old_as_the_exchange_makes_it() {
         "name = \"a\"",
         "name = \"a\"\nbroker = { interval = \"5s\", exchange = \"15s\", phase = \"0s\" }",
     );
-    let bench = Bench::new(&scenario, &[(0, 5, 1), (12, 5, 1), (16, 5, 1)]);
-    expect_code(&bench.run(&[]), 0);
-    let document = json(&run(&["compare", &bench.path("runs"), "--json"]));
+    let compared = |words: &[&str]| {
+        let bench = Bench::new(&scenario, &[(0, 5, 1), (12, 5, 1), (16, 5, 1)]);
+        expect_code(&bench.run(words), 0);
+        json(&run(&["compare", &bench.path("runs"), "--json"]))
+    };
+    let document = compared(&[]);
     let policies = document["policies"].as_array().unwrap();
     assert!(
         policies[0]["load"]["information"].is_null(),
@@ -124,6 +127,14 @@ fn information_is_as_old_as_the_exchange_makes_it() {
     );
     assert_eq!(age["mean_s"].as_f64(), Some(10.0));
     assert_eq!(age["max_s"].as_f64(), Some(15.0));
+    // Decisions about jobs of the warm-up do not count.
+    let document = compared(&["--set", "measure.from=13s"]);
+    let age = &document["policies"][1]["load"]["information"];
+    assert_eq!(
+        (&age["decisions"], &age["before_first"]),
+        (&1.into(), &0.into())
+    );
+    assert_eq!(age["mean_s"].as_f64(), Some(5.0));
 }
 
 #[test]

@@ -5,15 +5,17 @@
 //! `exchange`, and a sample is there after the latency of the LRMS or of the
 //! link (design 5). With the instant of a decision that gives its age exactly.
 
+use super::common::Opened;
 use super::document::InformationAge;
-use super::find::FoundRun;
 use crate::rundir::{self, GridDoc, Result, TableColumns, names};
 use gridrig_core::broker::LocalInfo;
 use gridrig_core::policy::PolicySpec;
+use gridrig_core::time::SimTime;
 
-/// The age over all decisions of a run, as far as each broker visit's last one
+/// The age over all decisions about measured jobs, as far as each broker visit's last one
 /// is known; `None` on the real clock and for policies that look at nothing.
-pub(super) fn of(run: &FoundRun) -> Result<Option<InformationAge>> {
+pub(super) fn of(opened: &Opened<'_>) -> Result<Option<InformationAge>> {
+    let run = opened.run;
     let manifest = &run.manifest;
     let is_received = |policy: PolicySpec| policy.entry().need.is_received();
     let looks = |name: &String| name.parse().map_or(true, is_received);
@@ -33,8 +35,17 @@ pub(super) fn of(run: &FoundRun) -> Result<Option<InformationAge>> {
         peers.map(|to| Path::peer(grid, from, to)).collect()
     });
     let linked: Vec<Vec<Option<Path>>> = linked.collect();
+    let measured = measured(opened)?;
+    let jobs = match measured {
+        Some(_) => hops.u32s("job_id")?,
+        None => Vec::new(),
+    };
+    let counts = |row: &usize| {
+        let measured = measured.as_ref();
+        measured.is_none_or(|measured| measured.binary_search(&jobs[*row]).is_ok())
+    };
     let mut sum = Sum::default();
-    for row in 0..hops.rows() {
+    for row in (0..hops.rows()).filter(counts) {
         let domain = usize::from(domains.rows[row]);
         if dispatched[row] >= 0 {
             sum.add(own.get(domain).copied().flatten(), dispatched[row]);
@@ -46,6 +57,22 @@ pub(super) fn of(run: &FoundRun) -> Result<Option<InformationAge>> {
         }
     }
     Ok(sum.finish())
+}
+
+/// The numbers of the jobs submitted in the measured interval, rising; `None` if that is
+/// the whole run.
+fn measured(opened: &Opened<'_>) -> Result<Option<Vec<u32>>> {
+    let measure = opened.measure;
+    if measure.from == SimTime::ZERO && measure.until.is_none() {
+        return Ok(None);
+    }
+    let submits = opened.columns.i64s("submit_ns")?.into_iter();
+    let covers = |at: u64| measure.covers(SimTime::from_nanos(at));
+    let all = opened.jobs.iter().copied().zip(submits);
+    let measured = all.filter(|(_, submit)| u64::try_from(*submit).is_ok_and(covers));
+    let mut jobs: Vec<u32> = measured.map(|(job, _)| job).collect();
+    jobs.sort_unstable();
+    Ok(Some(jobs))
 }
 
 /// How information of a candidate reaches a broker.

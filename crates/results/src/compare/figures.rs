@@ -233,7 +233,7 @@ impl Opened<'_> {
         sums.by_code(groups, By::OriginDomain, &origin);
         let exec = self.columns.codes("exec_domain")?;
         sums.by_code(groups, By::ExecDomain, &exec);
-        figures.age = age::of(self.run)?;
+        figures.age = age::of(self)?;
         figures.survival = self.survival(&wait_s)?;
         figures.forwarding = forwarding(common, &origin, &exec);
         let columns = (&processors[..], &run_time_s[..], &wait_s[..]);

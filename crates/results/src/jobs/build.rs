@@ -3,7 +3,7 @@
 use super::{ClaimRow, ClusterInfo, EarlierRun, HopRow, JobRow, JobState, JobTable, SAID};
 use crate::index::JobIndex;
 use crate::log::EventLog;
-use crate::names::Names;
+use crate::names::{Names, unique};
 use gridrig_core::agent::ClaimShare;
 use gridrig_core::event::{Event, EventKind, MessageKind, Party};
 use gridrig_core::grid::Grid;
@@ -16,8 +16,8 @@ use gridrig_core::time::SimTime;
 impl JobTable {
     /// The table of a run: one row per submission, in their order.
     ///
-    /// `workloads` are the names of the scenario's workloads by position. A
-    /// log that contradicts itself still gives a table: of two things that
+    /// `workloads` are the names of the scenario's workloads by position; those
+    /// that are there twice are told apart. A log that contradicts itself still gives a table: of two things that
     /// should have happened once the first counts; the
     /// [audit](mod@crate::audit) tells.
     pub fn build(
@@ -46,7 +46,7 @@ impl JobTable {
                 rows: submissions.iter().map(row).collect(),
                 hops: Vec::new(),
                 names: Names::of(grid),
-                workloads: workloads.to_vec(),
+                workloads: unique(workloads.iter().map(|name| (name.clone(), None))),
                 clusters,
                 messages: MessageKind::ALL.map(|kind| log.messages(kind)),
                 topology: grid.domains.iter().map(|it| it.topology.clone()).collect(),

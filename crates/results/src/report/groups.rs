@@ -159,11 +159,12 @@ fn starvation(page: &mut Page, comparison: &Comparison) {
         }
     }
     if table.is_empty() {
-        page.paragraph("No job waited.");
+        page.paragraph("None of the jobs that finish under every policy waited.");
         return;
     }
     page.paragraph(
-        "Overtaken by: jobs that the same cluster queued later and started earlier. \
+        "Only jobs that finish under every policy: one that never starts is not among them. \
+         Overtaken by: jobs that the same cluster queued later and started earlier. \
          First-in-first-fit lets narrow jobs pass wide ones without limit.",
     );
     page.table(&table);

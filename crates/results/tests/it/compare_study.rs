@@ -301,6 +301,12 @@ fn jobs_that_did_not_complete_everywhere_are_left_out_and_counted() {
     assert!(text.starts_with(first), "{text}");
     let text = compare::report(&document).markdown();
     says(&text, "unfinished ones too");
+    // The third job is in no list of jobs that starved, and the table says why.
+    for policy in &document.policies {
+        let jobs = policy.starvation.iter().map(|job| job.row["job"].as_u64());
+        assert!(jobs.flatten().all(|job| job < 2), "{policy:?}");
+    }
+    says(&text, "Only jobs that finish under every policy");
 }
 
 #[test]

@@ -59,8 +59,8 @@ pub struct Load {
     /// Sum of run time x processors, in processor-nanoseconds.
     pub processor_nanos: u128,
     /// Time they arrive in: from the first to the last submit of the whole
-    /// trace, the length of the window once there is one, divided by the
-    /// arrival scale. Leaving out single jobs does not change it.
+    /// trace, the length of the window once there is one, but not past the last
+    /// submit, divided by the arrival scale. Leaving out single jobs does not change it.
     pub span: SimDuration,
 }
 

@@ -55,8 +55,8 @@ pub struct Provenance {
     /// What is time 0 of the trace, in seconds of the source's time.
     #[serde(with = "seconds")]
     pub origin_s: SimDuration,
-    /// How long the trace lasts, in its own seconds: the window, or the first
-    /// to the last submit of the source, divided by the arrival scale.
+    /// How long the trace lasts, in its own seconds: the window up to the last submit of
+    /// the source, or the first to the last submit, divided by the arrival scale.
     #[serde(with = "seconds")]
     pub span_s: SimDuration,
     /// Jobs in the trace.

@@ -246,8 +246,10 @@ impl Reduced {
                      log's time 0: the first is submitted on day {first}, the last on day {last}"
                 ));
             }
+            // Past the last submission of the log there is nothing that could arrive.
+            let left = self.origin + self.load.span - window.start;
+            span = window.length.min(left);
             self.origin = window.start;
-            span = window.length;
         }
         self.window = window;
         self.report(span, "outside-window");

@@ -78,9 +78,9 @@ impl Site {
             .sum()
     }
 
-    /// The delays of these jobs in seconds, rising: arrivals are stretched by this factor,
-    /// then all times scaled as in the reduced trace. On one cluster without a broker they
-    /// are waits.
+    /// The delays of these jobs in seconds, rising, without jobs that do not finish there, such
+    /// as those that fit no cluster: arrivals are stretched by this factor, then all times
+    /// scaled as in the reduced trace. On one cluster without a broker they are waits.
     pub fn delays(&self, jobs: &[&TraceJob], stretch: f64, selection: &Selection) -> Vec<f64> {
         let first = jobs.first().map_or(SimDuration::ZERO, |job| job.submit);
         let by = stretch / selection.scale_arrival.as_f64();
@@ -102,7 +102,7 @@ impl Site {
     /// How long each of these jobs waits, to the nanosecond. All of them have to fit.
     pub(crate) fn waits(&self, jobs: &[&TraceJob]) -> Vec<SimDuration> {
         let seen = self.run(jobs.iter().map(|job| **job)).jobs.into_iter();
-        seen.map(|[submit, start, _]| start.since(submit)).collect()
+        seen.map(|job| job.start.since(job.submit)).collect()
     }
 
     fn run(&self, jobs: impl Iterator<Item = TraceJob>) -> Seen {
@@ -121,7 +121,7 @@ impl Site {
         };
         let submissions: Vec<Submission> = (0..).zip(jobs).map(submission).collect();
         let mut seen = Seen {
-            jobs: submissions.iter().map(|job| [job.at; 3]).collect(),
+            jobs: submissions.iter().map(|job| Times::from(job.at)).collect(),
             delays: Vec::with_capacity(submissions.len()),
         };
         let options = virtual_time::Options {
@@ -134,10 +134,27 @@ impl Site {
     }
 }
 
-/// Takes note of delays: end seen - submit - actual run time.
+/// When a job was submitted and started, and when it finished if it did.
+struct Times {
+    submit: SimTime,
+    start: SimTime,
+    finish: Option<SimTime>,
+}
+
+impl From<SimTime> for Times {
+    fn from(submit: SimTime) -> Self {
+        Times {
+            submit,
+            start: submit,
+            finish: None,
+        }
+    }
+}
+
+/// Takes note of delays: end seen - submit - actual run time. The end of a job that did
+/// not finish is seen as well, but it has no delay.
 struct Seen {
-    /// Submit, start and finish of each job.
-    jobs: Vec<[SimTime; 3]>,
+    jobs: Vec<Times>,
     delays: Vec<f64>,
 }
 
@@ -147,12 +164,12 @@ impl EventSink for Seen {
             return;
         };
         match event.kind {
-            EventKind::Started => job[1] = at,
-            EventKind::Finished => job[2] = at,
+            EventKind::Started => job.start = at,
+            EventKind::Finished => job.finish = Some(at),
             EventKind::FinishSeen => {
-                let [submit, start, finish] = job.map(SimTime::as_nanos);
-                let delay = (at.as_nanos() - submit) - (finish - start);
-                self.delays.push(delay as f64 / 1e9);
+                let delay = |finish: SimTime| at.since(job.submit) - finish.since(job.start);
+                let delay = job.finish.map(|finish| delay(finish).as_secs_f64());
+                self.delays.extend(delay);
             }
             _ => {}
         }
@@ -166,13 +183,17 @@ pub struct Delays {
     pub mean_s: f64,
     /// Their 95 % quantile.
     pub p95_s: f64,
+    /// Jobs that did not finish and have no delay.
+    pub unfinished: u64,
 }
 
 impl Delays {
-    fn of(sorted: &[f64]) -> Self {
+    /// Of so many jobs.
+    fn of(sorted: &[f64], jobs: usize) -> Self {
         Delays {
             mean_s: mean(sorted).unwrap_or(0.0),
             p95_s: quantile(sorted, 0.95).unwrap_or(0.0),
+            unfinished: jobs.saturating_sub(sorted.len()) as u64,
         }
     }
 }
@@ -197,7 +218,7 @@ pub struct Behaviour {
     pub sampled_mean_s: [f64; 2],
     /// Least and largest distance of theirs to the original's CDF.
     pub sampled_distance: [f64; 2],
-    /// Whether the distance is at most 0.05 and the means are within 10 %.
+    /// Whether jobs of both finish, the distance is at most 0.05 and the means are within 10 %.
     pub agrees: bool,
     /// Whether mean and distance are within what samples have.
     pub as_samples: bool,
@@ -209,19 +230,28 @@ impl fmt::Display for Behaviour {
             f,
             "On {}, at an offered load of {:.3}, jobs are delayed by {:.2} s in the mean ({:.2} s at \
              the 95 % quantile), those of the original by {:.2} s ({:.2} s); delay CDFs are up to \
-             {:.3} apart. {} random samples of as many jobs have means of {:.2} to {:.2} s and are \
-             up to {:.3} apart: ",
+             {:.3} apart. ",
             self.on,
             self.offered_load,
             self.reduced.mean_s,
             self.reduced.p95_s,
             self.original.mean_s,
             self.original.p95_s,
-            self.distance,
-            self.samples,
-            self.sampled_mean_s[0],
-            self.sampled_mean_s[1],
-            self.sampled_distance[1]
+            self.distance
+        )?;
+        if self.reduced.unfinished + self.original.unfinished > 0 {
+            write!(
+                f,
+                "Jobs that do not finish there, for example because they fit no cluster, have no \
+                 delay: {} of the reduced trace and {} of the original. ",
+                self.reduced.unfinished, self.original.unfinished
+            )?;
+        }
+        write!(
+            f,
+            "{} random samples of as many jobs have means of {:.2} to {:.2} s and are up to {:.3} \
+             apart: ",
+            self.samples, self.sampled_mean_s[0], self.sampled_mean_s[1], self.sampled_distance[1]
         )?;
         f.write_str(match (self.agrees, self.as_samples) {
             (true, _) => "delays agree",
@@ -259,7 +289,7 @@ pub(super) fn behaviour(pair: &Pair, options: &Options) -> Option<Behaviour> {
         let jobs: Vec<&TraceJob> = kept.iter().map(|at| original[*at as usize]).collect();
         let delays = run(&jobs);
         (
-            Delays::of(&delays).mean_s,
+            Delays::of(&delays, jobs.len()).mean_s,
             apart(&of_original, &delays, f64::MIN),
         )
     };
@@ -272,7 +302,9 @@ pub(super) fn behaviour(pair: &Pair, options: &Options) -> Option<Behaviour> {
         ]
     };
     let (sampled_mean_s, sampled_distance) = (range(|it| it.0), range(|it| it.1));
-    let (original, reduced) = (Delays::of(&of_original), Delays::of(&of_reduced));
+    let any_finish = !of_original.is_empty() && !of_reduced.is_empty();
+    let original = Delays::of(&of_original, original.len());
+    let reduced = Delays::of(&of_reduced, reduced.len());
     let distance = apart(&of_original, &of_reduced, f64::MIN);
     let off = (reduced.mean_s - original.mean_s).abs();
     let among = (sampled_mean_s[0]..=sampled_mean_s[1]).contains(&reduced.mean_s);
@@ -287,7 +319,7 @@ pub(super) fn behaviour(pair: &Pair, options: &Options) -> Option<Behaviour> {
         samples: SAMPLES,
         sampled_mean_s,
         sampled_distance,
-        agrees: distance <= DISTANCE && off <= MEAN * original.mean_s,
+        agrees: any_finish && distance <= DISTANCE && off <= MEAN * original.mean_s,
         as_samples: among && distance <= sampled_distance[1],
     })
 }

@@ -144,6 +144,39 @@ fn delays_are_compared_at_equal_offered_load() {
     assert!(!behaviour.agrees);
 }
 
+/// As before, with a job between that is wider than the cluster: it is rejected, and its
+/// rejection is no delay of 0 s. At six sevenths of the demand the second job comes after
+/// 35/6 s and waits for 25/6 s.
+#[test]
+fn jobs_that_never_run_have_no_delay_and_are_counted() {
+    let job = |id: u64, submit: u64, processors: u32| TraceJob {
+        trace_id: id,
+        submit: secs(submit),
+        run_time: secs(10),
+        processors,
+        ..TraceJob::default()
+    };
+    let all = [job(1, 0, 1), job(2, 5, 1), job(3, 50, 4), job(4, 100, 1)];
+    let options = Options {
+        site: Some(Site::one_cluster(1)),
+        ..Options::default()
+    };
+    let outcome = validate(&all, &[all[0], all[2], all[3]], &options).unwrap();
+    let behaviour = outcome.behaviour.unwrap();
+    let (original, reduced) = (behaviour.original, behaviour.reduced);
+    assert_eq!((original.unfinished, reduced.unfinished), (1, 1));
+    let mean_s = 25.0 / 6.0 / 3.0;
+    assert!((original.mean_s - mean_s).abs() < 1e-6, "{behaviour:?}");
+    let told = behaviour.to_string();
+    let counts = "have no delay: 1 of the reduced trace and 1 of the original. ";
+    assert!(told.contains(counts), "{told}");
+    // Where none finishes, nothing agrees.
+    let wide = [job(1, 0, 4), job(2, 5, 4), job(3, 100, 4)];
+    let behaviour = validate(&wide, &wide, &options).unwrap().behaviour.unwrap();
+    assert_eq!(behaviour.reduced.unfinished, 3);
+    assert!(!behaviour.agrees);
+}
+
 /// 600 jobs for 64 processors, which request one to five times as long as they run; one
 /// in seven requests nothing.
 fn with_estimates() -> String {

@@ -62,6 +62,31 @@ fn a_window_is_counted_from_the_logs_time_0_and_its_start_is_time_0_of_the_run()
 }
 
 #[test]
+fn a_window_longer_than_the_log_does_not_change_the_load() {
+    let long = prepared(|spec| spec.window = Some(window(100, 9_000)));
+    let step = long.reduction.steps[2];
+    assert_eq!(step.before, step.after);
+    assert_eq!(long.reduction.steps[6].after.span, secs(90));
+    // From the middle of the log to its end, and the empty time before its first job.
+    for (start, span) in [(150, 40), (0, 190), (190, 0), (500, 0)] {
+        let cut = prepared(|spec| spec.window = Some(window(start, 9_000)));
+        assert_eq!(cut.reduction.steps[2].after.span, secs(span), "{start}");
+    }
+    // The load that is asked for is that of this time, too.
+    let load = prepared(|spec| {
+        spec.window = Some(window(100, 9_000));
+        spec.keep = Keep::Load {
+            offered: decimal("0.5"),
+            processors: 40,
+            seed: 1,
+        };
+    });
+    let all = long.reduction.steps[6].after.offered(40).unwrap();
+    let kept = load.reduction.steps[6].after.offered(40).unwrap();
+    assert!(all > 0.8 && (kept - 0.5).abs() < 0.13, "{all} {kept}");
+}
+
+#[test]
 fn a_window_holds_its_start_but_not_its_end() {
     let prepared = prepared(|spec| spec.window = Some(window(110, 20)));
     assert_eq!(ids(&prepared), [2, 3]);

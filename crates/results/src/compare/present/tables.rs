@@ -451,6 +451,7 @@ fn starvation_table(document: &Comparison) -> Option<Table> {
         "Starvation: the three jobs that waited longest relative to their run time",
         head("policy | in | job | procs | run s | wait s | wait/run | overtaken by"),
         rows,
-        "Overtaken by: jobs that the cluster queued later and started earlier.",
+        "Only jobs that finish under every policy: one that never starts is not among them. \
+         Overtaken by: jobs that the cluster queued later and started earlier.",
     )
 }
