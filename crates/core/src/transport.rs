@@ -15,7 +15,7 @@ pub enum TransportError {
         why: String,
     },
     /// It was sent, and no answer came: the receiver may have seen it.
-    #[error("{to} did not answer: {why}")]
+    #[error("{to} did not answer as expected: {why}")]
     NoAnswer {
         /// The address.
         to: String,

@@ -2,7 +2,7 @@
 
 use crate::calm::same_when_calm;
 use crate::coallocation_real::told;
-use crate::command::{Bench, expect_code, json, run, stderr, stdout};
+use crate::command::{Bench, expect_audited, expect_code, json, run, stderr, stdout};
 use crate::real_time::alone;
 use gridrig_core::ids::ClusterId;
 use gridrig_core::job::{Division, Entry, Submission};
@@ -248,6 +248,8 @@ fn startup_grows_with_the_jobs_that_are_being_started() {
     };
     let expected = [[10, 15, 20, 20]];
     assert_eq!(startups(&words), expected);
+    let alone = words[1].replace("0.5", "0");
+    assert_eq!(startups(&[words[0], &alone]), [[10; 4]]);
     same_when_calm("startup under contention", || {
         let real = startups(&[&["--clock", "real"], &words[..]].concat());
         (real != expected).then(|| format!("{real:?}"))
@@ -396,5 +398,79 @@ fn jobs_that_ask_something_of_nodes_are_not_tried_where_too_few_have_it() {
             serde_json::json!({"no-candidate": 1}),
             "{run}"
         );
+    }
+}
+
+/// A reservation that lapses before its cluster hears that it is wanted would leave the job
+/// with some of its processors.
+#[test]
+fn reservations_that_would_lapse_before_they_are_confirmed_are_given_up() {
+    let scenario = r#"
+[workload]
+trace = "t.swf"
+domain = "d"
+[[domain]]
+name = "d"
+clusters = [
+  { name = "c1", processors = 6, reservations = {} },
+  { name = "c2", processors = 6, reservations = {} },
+]
+broker = { lrms_latency = "2s", co_allocation = { claim_timeout = "11s" } }
+[run]
+policies = ["co-reservation(notice=13s)", "co-reservation(notice=14s)"]
+bounds = false
+"#;
+    let bench = Bench::new(scenario, &[(0, 60, 10)]);
+    let path = bench.path("t.swf");
+    let trace = fs::read_to_string(&path).unwrap();
+    fs::write(&path, format!("; JobComponents: 1 4@1 3@2 3@2\n{trace}")).unwrap();
+    let output = bench.run(&["--json"]);
+    expect_code(&output, 0);
+    for run in json(&output)["runs"].as_array().unwrap() {
+        expect_audited(run, 1);
+    }
+}
+
+/// Requests for processors come late and out of turn: which of them a claim answers is not told.
+#[test]
+fn the_audit_knows_that_any_of_several_requests_may_have_been_answered() {
+    let scenario = r#"
+[workload]
+trace = "t.swf"
+domain = "d"
+[[domain]]
+name = "d"
+clusters = [
+  { name = "c1", processors = 6, interval = "3s" },
+  { name = "c2", processors = 6, interval = "3s" },
+]
+broker = { interval = "2s", exchange = "1s", co_allocation = { claim_timeout = "12s" } }
+[[faults.links]]
+jitter = "15s"
+[run]
+policies = ["worst-fit", "cluster-minimization"]
+bounds = false
+"#;
+    let sizes = |job: u64| (1 + job * 5 % 4, 1 + job * 3 % 5);
+    let jobs = (1..=40).map(|job| {
+        let (first, second) = sizes(job);
+        (
+            job * 12,
+            (30 + job * 7 % 30).cast_signed(),
+            (first + second) as u32,
+        )
+    });
+    let bench = Bench::new(scenario, &jobs.collect::<Vec<_>>());
+    let path = bench.path("t.swf");
+    let comments = (1..=40).map(|job| {
+        let (first, second) = sizes(job);
+        format!("; JobComponents: {job} {first} {second}\n")
+    });
+    let trace = fs::read_to_string(&path).unwrap();
+    fs::write(&path, comments.collect::<String>() + &trace).unwrap();
+    let output = bench.run(&["--json"]);
+    expect_code(&output, 0);
+    for run in json(&output)["runs"].as_array().unwrap() {
+        assert_eq!(run["audit"], "ok", "{run}");
     }
 }

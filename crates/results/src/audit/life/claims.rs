@@ -75,12 +75,16 @@ impl<'a> Auditor<'a> {
         let spec = &life.job.spec;
         let part = |bits: &u64| ClaimShare::of_bits(*bits, processors).of(spec, spec.run_time);
         let free = self.claim(life, lrms).filter(|claim| !claim.is_held());
-        // The latest that fits, if that is any.
+        // The latest that fits, if that is any. Which one it answers is not told: those after the
+        // first may be answered yet.
         let answered = free.and_then(|claim| {
             let fits = |bits: &u64| part(bits).is_some_and(|it| it.processors() == processors);
+            let first = claim.asked.iter().position(fits);
             let latest = claim.asked.iter().rposition(fits);
             let latest = latest.or(claim.asked.len().checked_sub(1))?;
-            claim.asked.drain(..=latest).next_back()
+            let bits = claim.asked[latest];
+            claim.asked.drain(..=first.unwrap_or(latest));
+            Some(bits)
         });
         let Some(bits) = answered else {
             let message = format!("{} holds processors unasked", self.names.party(lrms));

@@ -336,11 +336,16 @@ impl RefBroker<'_> {
         let wanted = |(cluster, share, _): &Part| Decision::Part(job.id, *cluster, share.bits());
         let mut decisions: Vec<Decision> = parts.iter().map(wanted).collect();
         let told = now + self.settings.lrms_latency;
+        // As long as the shortest job: names of one instant are some nanoseconds apart.
+        let kept_until = told + SimDuration::from_millis(1);
+        let stands =
+            |(_, answer): &(u64, usize)| search.names[*answer] + search.timeout > kept_until;
+        let all_stand = held.values().all(stands);
         let ready = told + self.brought(&job, &parts);
         let visit = &mut self.visits[index];
         visit.sent_to = Some(Target::Cluster(parts[0].0));
         let (first, last) = (starts.iter().min().copied(), starts.iter().max().copied());
-        let in_time = first > Some(told) && last >= Some(ready);
+        let in_time = first > Some(told) && last >= Some(ready) && all_stand;
         visit.together.placed = Some(Placed {
             asked: Asked { job: job.id, at },
             components: job.components.iter().count(),
@@ -357,7 +362,8 @@ impl RefBroker<'_> {
                 }
                 self.begin(now, index, last)
             }
-            // One would have started before it heard of that, or had what it reads.
+            // One would have started before it heard of that, or had what it reads, or it would
+            // be lost by then.
             false => self.put_back(index),
         });
         decisions

@@ -293,13 +293,19 @@ impl CoAllocate {
         if let (Some(held), Some(lead)) = (broker.jobs.get_mut(&job), placed.parts.first()) {
             held.sent = Some(Target::Cluster(lead.cluster));
         }
-        match first > cx.now() + latency && last >= Some(ready) {
+        // And still stands when it is told: requests of one instant have names some nanoseconds
+        // apart.
+        let told = cx.now() + latency;
+        let stands = |it: &Reserved| it.asked + searching.timeout > told + SHORTEST;
+        let all_stand = searching.reserved.values().all(stands);
+        match first > told && last >= Some(ready) && all_stand {
             true => {
                 let place = searching.reserved.keys().next().copied();
                 self.tell_kept(broker, cx, job, (place.unwrap_or(0), first));
                 self.begin_job(broker, cx, job, last);
             }
-            // One of them would have started before it heard of that, or had what it reads.
+            // One of them would have started before it heard of that, or had what it reads, or
+            // would have let go of it.
             false => {
                 placed.until = last;
                 self.give_up(broker, cx, job);
