@@ -54,7 +54,7 @@ impl Failure {
             }
             Failure::Threshold => ExitCode::from(99),
             Failure::Interrupted => {
-                eprintln!("interrupted: what was written is marked partial");
+                eprintln!("interrupted: what was written, if anything, is marked partial");
                 ExitCode::from(130)
             }
         }

@@ -30,7 +30,7 @@ pub use record::{PolicyRun, ReplicationRuns};
 pub use running::{Gap, resume};
 use running::{Running, can_go_on, ends_here, keeps_journals, why_no_journal};
 pub use workers::each;
-pub use write::{conclude, folder};
+pub use write::{conclude, folder, vacant};
 
 use crate::exit::Failure;
 use crate::interrupt;
@@ -44,6 +44,7 @@ use gridrig_core::policy::InformationNeed;
 use gridrig_core::time::SimDuration;
 use gridrig_drivers::faults::FaultCounts;
 use gridrig_results::EventLog;
+use gridrig_results::catalogue::is_held;
 use gridrig_results::rundir::EventsWriter;
 use gridrig_service::http::Monitoring;
 use std::collections::BTreeMap;
@@ -268,6 +269,15 @@ pub fn refuse(scenario: &Scenario, options: &RunOptions) -> Result<(Vec<Replicat
         write::describe(&cell.replication)?;
     }
     let options = write::placed(&cells, options)?;
+    let mut dirs = cells
+        .iter()
+        .filter_map(|cell| write::directory(cell, &options));
+    if let Some(dir) = dirs.find(|dir| is_held(dir)) {
+        bail!(
+            "{}: another process is running it (expected a run that is over)",
+            dir.display()
+        );
+    }
     Ok((replications, options))
 }
 

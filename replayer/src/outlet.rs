@@ -70,9 +70,10 @@ pub trait Outlet: Debug + Send + Sync {
     /// The error says whether the job can have been taken all the same.
     fn submit<'a>(&'a self, request: &'a SubmitRequest) -> Answer<'a>;
 
-    /// Submissions that may be under way at a time, at least 1; others wait.
+    /// Submissions that may be under way at a time, at least 1; others wait. With one, what
+    /// was handed over first arrives first.
     fn at_once(&self) -> usize {
-        8
+        1
     }
 
     /// Whether it can be asked how a job stands, and can have one removed.
@@ -90,6 +91,32 @@ pub trait Outlet: Debug + Send + Sync {
     /// does not follow jobs does nothing.
     fn cancel(&self, _job: JobId) -> Answer<'_> {
         Box::pin(std::future::ready(Ok(())))
+    }
+}
+
+/// A way on which so many submissions may be under way at a time.
+#[derive(Debug)]
+pub struct AtMost<O>(pub O, pub usize);
+
+impl<O: Outlet> Outlet for AtMost<O> {
+    fn submit<'a>(&'a self, request: &'a SubmitRequest) -> Answer<'a> {
+        self.0.submit(request)
+    }
+
+    fn at_once(&self) -> usize {
+        self.1.max(1)
+    }
+
+    fn follows(&self) -> bool {
+        self.0.follows()
+    }
+
+    fn stands(&self, job: JobId) -> Fate<'_> {
+        self.0.stands(job)
+    }
+
+    fn cancel(&self, job: JobId) -> Answer<'_> {
+        self.0.cancel(job)
     }
 }
 

@@ -413,7 +413,13 @@ async fn read<T: DeserializeOwned>(response: Response, url: String) -> Result<T>
         let why = format!("its answer has more than {MAX_ANSWER} bytes");
         return Err(ClientError::no_answer(url, why));
     }
-    serde_json::from_slice(&body).map_err(|why| ClientError::no_answer(url, why))
+    let unreadable = |why| {
+        ClientError::no_answer(
+            url,
+            format!("what it answered is not the JSON that is expected: {why}"),
+        )
+    };
+    serde_json::from_slice(&body).map_err(unreadable)
 }
 
 #[cfg(test)]
@@ -446,5 +452,11 @@ mod tests {
             let told = error(status, code);
             assert!(matches!(told, TransportError::Answered { .. }), "{status}");
         }
+    }
+
+    #[test]
+    fn a_broker_of_another_hand_answers_with_a_number_and_a_state() {
+        let least: JobReceipt = serde_json::from_str(r#"{"id":7,"state":"queued"}"#).unwrap();
+        assert_eq!((least.id, least.at_ns), (7, 0));
     }
 }

@@ -381,10 +381,10 @@ pub struct ReplayArgs {
     /// --collect; may be repeated
     #[arg(long = "outlet", value_name = "NAME=OUTLET")]
     pub outlet: Vec<String>,
-    /// How long a command of --outlet may take, in wall time
+    /// How long a submission by --outlet may take, in wall time
     #[arg(long, value_name = "DURATION", default_value = "60s", value_parser = values::wall)]
     pub outlet_timeout: Duration,
-    /// How many commands of --outlet run at a time
+    /// How many submissions by --outlet are under way at a time (over LA Grid always one)
     #[arg(long, value_name = "N", default_value = "4")]
     pub outlet_at_once: usize,
     /// Give up jobs that an outlet accepted and no LRMS received, after this wall time

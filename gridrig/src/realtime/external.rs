@@ -12,7 +12,7 @@ use gridrig_emulator::faces::slurm;
 use gridrig_protocol::client::Client;
 use gridrig_protocol::tls::peer_client;
 use gridrig_replayer::outlet::{
-    ArcRest, Bes, Command, CommandLog, Exit, LaGrid, LaGridText, Limits, Native, Outlet,
+    ArcRest, AtMost, Bes, Command, CommandLog, Exit, LaGrid, LaGridText, Limits, Native, Outlet,
     OutletText, Ran, Template, end_group, prepare_program, run_program,
 };
 use gridrig_replayer::player::Outlets;
@@ -307,7 +307,6 @@ impl Running {
         let limits = Limits {
             timeout: wall(self.spec.timeout),
             at_once: self.spec.at_once,
-            ..Limits::default()
         };
         let said = |error: anyhow::Error| format!("{error:#}");
         match &self.spec.submit {
@@ -355,7 +354,7 @@ pub fn outlet(
     limits: Limits,
     log: &Arc<CommandLog>,
 ) -> Result<Arc<dyn Outlet>, String> {
-    let client = || Client::new(limits.request).map_err(|error| error.to_string());
+    let client = || Client::new(limits.timeout).map_err(|error| error.to_string());
     let command = |words: &[String], expect: Option<&str>| {
         let words = Command::read(words, &Default::default()).map_err(|error| error.to_string())?;
         let (expect, log) = (expect.map(str::to_owned), Arc::clone(log));
@@ -364,11 +363,11 @@ pub fn outlet(
         Ok::<_, String>(Arc::new(command.run_in(runs_in)))
     };
     Ok(match text {
-        OutletText::Json(url) => Arc::new(Native::new(client()?, url)),
-        OutletText::Bes(url) => Arc::new(Bes::new(client()?, url)),
-        OutletText::Arc(url) => Arc::new(ArcRest::new(client()?, url)),
+        OutletText::Json(url) => Arc::new(AtMost(Native::new(client()?, url), limits.at_once)),
+        OutletText::Bes(url) => Arc::new(AtMost(Bes::new(client()?, url), limits.at_once)),
+        OutletText::Arc(url) => Arc::new(AtMost(ArcRest::new(client()?, url), limits.at_once)),
         OutletText::LaGrid(LaGridText { codec, url, name }) => {
-            let client = peer_client(None, limits.request).map_err(|error| error.to_string())?;
+            let client = peer_client(None, limits.timeout).map_err(|error| error.to_string())?;
             Arc::new(LaGrid::new(client, *codec, (url, name), incarnation()))
         }
         OutletText::Slurm(bin) => {
@@ -400,3 +399,6 @@ pub fn slurm_setup(dir: &Path) -> Result<slurm::Setup> {
     let door = slurm::install(dir, &program)?;
     Ok(slurm::Setup::new(door))
 }
+
+#[cfg(test)]
+mod tests;

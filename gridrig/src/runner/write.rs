@@ -15,7 +15,8 @@ use gridrig_protocol::resources;
 use gridrig_results::JobTable;
 use gridrig_results::compare::differing;
 use gridrig_results::rundir::{
-    self, ChoiceDoc, EventsWriter, FileDoc, Manifest, RunFiles, ScaleDoc, StudyDoc, VariesDoc,
+    self, ChoiceDoc, EventsWriter, FileDoc, Manifest, RunDirError, RunFiles, ScaleDoc, StudyDoc,
+    VariesDoc,
 };
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
@@ -128,6 +129,20 @@ pub(super) fn directory(cell: &Cell, options: &RunOptions) -> Option<PathBuf> {
     let out = options.out.as_ref()?;
     let number = format!("r{:03}", replication.index);
     Some(out.join(run).join(policy).join(number))
+}
+
+/// Refuses a run where there is one already, before anything is done for it.
+///
+/// # Errors
+/// When the directory has a run, or cannot be read.
+pub fn vacant(cell: &Cell, options: &RunOptions) -> Result<(), Failure> {
+    let Some(dir) = directory(cell, options).filter(|_| !options.force) else {
+        return Ok(());
+    };
+    match rundir::is_vacant(&dir).map_err(Failure::run)? {
+        true => Ok(()),
+        false => Err(Failure::run(RunDirError::Exists(dir))),
+    }
 }
 
 /// The folder of all runs of a scenario of this name and seed.

@@ -292,6 +292,24 @@ fn the_replayer_finds_jobs_again_that_it_sent_on_another_outlet() {
         assert_eq!(run["audit"], "ok", "{outlet}: {run}");
         assert_eq!(run["jobs"]["completed"], 6, "{outlet}: {run}");
     }
+    // That there is a run already is said before a job is handed over.
+    let out = bench.path("runs");
+    let output = run(&[
+        "replay",
+        &scenario,
+        "--out",
+        &out,
+        "--outlet",
+        "c=bes:http://127.0.0.1:9/services/bes",
+        "--collect",
+        &lrms.url,
+    ]);
+    expect_code(&output, 1);
+    let said = stderr(&output);
+    assert!(
+        said.contains("run directory exists") && !said.contains("jobs ended"),
+        "{said}"
+    );
     let output = gridrig()
         .args(["replay", &scenario, "--json", "--outlet"])
         .arg(format!("c=arc:{}/arex", lrms.url))

@@ -14,12 +14,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Bounds of requests and commands.
+/// Bounds of submissions, by requests or commands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// How long a request may take, in wall time.
-    pub request: Duration,
-    /// The same of a command.
+    /// How long one may take, in wall time.
     pub timeout: Duration,
     /// How many run at a time.
     pub at_once: usize,
@@ -28,7 +26,6 @@ pub struct Limits {
 impl Default for Limits {
     fn default() -> Self {
         Limits {
-            request: Duration::from_secs(30),
             timeout: Duration::from_secs(60),
             at_once: 4,
         }

@@ -43,8 +43,6 @@ pub struct LaGrid {
     placed: Lock<BTreeMap<JobId, u32>>,
 }
 
-/// Requests under way at a time: what was handed over first arrives first.
-const AT_ONCE: usize = 1;
 /// Rounds of a negotiation.
 const ROUNDS: u32 = 5;
 /// What is proposed as time between heartbeats, and what is accepted.
@@ -327,10 +325,6 @@ fn end_of(job: JobId, report: &JobReport) -> Option<JobEnd> {
 impl Outlet for LaGrid {
     fn submit<'a>(&'a self, request: &'a SubmitRequest) -> Answer<'a> {
         Box::pin(self.hand_over(request))
-    }
-
-    fn at_once(&self) -> usize {
-        AT_ONCE
     }
 
     fn follows(&self) -> bool {

@@ -102,9 +102,4 @@ impl Outlet for Native {
             removed.map(drop).map_err(TransportError::from)
         })
     }
-
-    /// What was handed over first arrives first.
-    fn at_once(&self) -> usize {
-        1
-    }
 }

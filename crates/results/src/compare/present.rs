@@ -157,7 +157,7 @@ fn bounds_text(document: &Comparison) -> Option<String> {
     brokered.then(|| match bounds.is_empty() {
         false => bounds.join(", "),
         true => "none among these runs; run.bounds = true in the scenario adds local-only, \
-                 full-information and one pooled cluster"
+                 full-information and one pooled cluster, where no broker is external"
             .to_owned(),
     })
 }

@@ -76,11 +76,18 @@ impl Context<'_> {
                 domains.map(|domain| domain.broker.matchmaking_under(policy))
             });
         let other = kinds.find(|kind| *kind != MatchmakingKind::Route);
-        let other = other.map_or("", MatchmakingKind::name);
-        let expected = format!(
-            "matchmaking \"route\" or a policy that reserves: under {other} nobody asks for windows"
-        );
-        self.check(other.is_empty(), span, expected)?;
+        let expected = match other {
+            Some(MatchmakingKind::CoAllocate) | None => {
+                "no windows under a policy that claims processors: one that places no components \
+                 asks for them, and so does co-reservation"
+                    .to_owned()
+            }
+            Some(other) => format!(
+                "matchmaking \"route\" or a policy that reserves: under {} nobody asks for windows",
+                other.name()
+            ),
+        };
+        self.check(other.is_none(), span, expected)?;
         let expected = "protocol = \"native\" on all links: sessions say nothing of windows";
         self.check(links != Links::Sessions, span, expected)?;
         Ok(true)

@@ -105,7 +105,6 @@ fn way(args: &LoadArgs, dir: &Path) -> Result<Arc<dyn Outlet>, Failure> {
         (Until::Accepted, _) | (_, OutletText::LaGrid(_)) => {}
     }
     let limits = Limits {
-        request: patience,
         timeout: patience,
         ..Limits::default()
     };

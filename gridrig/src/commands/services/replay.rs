@@ -11,7 +11,7 @@ use crate::monitor;
 use crate::progress::Progress;
 use crate::realtime::{SubmitterMetrics, in_step, outlet, remote, unless_it_breaks_off, workdir};
 use crate::runner::{
-    Cell, Executed, Load, ReplicationRuns, RunOptions, conclude, notes_of, tolerance,
+    Cell, Executed, Load, ReplicationRuns, RunOptions, conclude, notes_of, tolerance, vacant,
 };
 use crate::scenario::external::Contender;
 use crate::scenario::{Clock, Replication, Scenario};
@@ -35,6 +35,7 @@ use std::net::Ipv4Addr;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
+use tempfile::TempDir;
 use tokio::runtime::Runtime;
 
 /// How long a service may take to answer.
@@ -68,6 +69,15 @@ pub(in crate::commands) fn replay(args: &ReplayArgs) -> Result<(), Failure> {
         speed: clock.speed(),
     };
     let replication = scenario.replications().swap_remove(0);
+    let (place, _scratch) = place(args.out.clone(), args.json)?;
+    let options = RunOptions {
+        force: args.force,
+        ..place
+    };
+    let cell = cell(&replication);
+    if !args.collect.is_empty() {
+        vacant(&cell, &options)?;
+    }
     let mut load = Load::prepare(&replication)?;
     // Time 0 of the workload on the services' clock: soon, and at an instant at which all
     // cycles and exchanges stand as they do at time 0 of a run.
@@ -89,19 +99,7 @@ pub(in crate::commands) fn replay(args: &ReplayArgs) -> Result<(), Failure> {
     );
     let played = runtime.block_on(play)?;
     drop(metrics);
-    if args
-        .outlet
-        .iter()
-        .any(|outlet| outlet.contains("{template}"))
-    {
-        // To gwd it is the directory of the jobs, where it puts what they have
-        // said, and that may be after their end.
-        let dir = workdir.keep();
-        eprintln!(
-            "kept: {}, where gwd writes the output of jobs",
-            dir.display()
-        );
-    }
+    keep_templates(args, workdir);
     if args.collect.is_empty() {
         return without_log(args, &load, &played);
     }
@@ -112,7 +110,20 @@ pub(in crate::commands) fn replay(args: &ReplayArgs) -> Result<(), Failure> {
         true => Vec::new(),
         false => notes_of(&scenario.grid, &found, &played.unseen),
     };
-    with_log(args, &replication, &load, (log, notes), &played)
+    with_log(args, (&cell, &options), &load, (log, notes), &played)
+}
+
+/// To gwd the directory of a template is that of the jobs, where it puts what they have said,
+/// and that may be after their end.
+fn keep_templates(args: &ReplayArgs, workdir: TempDir) {
+    let mut outlets = args.outlet.iter();
+    if outlets.any(|outlet| outlet.contains("{template}")) {
+        let dir = workdir.keep();
+        eprintln!(
+            "kept: {}, where gwd writes the output of jobs",
+            dir.display()
+        );
+    }
 }
 
 /// The outlets that are asked for.
@@ -125,7 +136,6 @@ fn outlets(
     let limits = Limits {
         timeout: args.outlet_timeout,
         at_once: args.outlet_at_once,
-        ..Limits::default()
     };
     let log = Arc::new(CommandLog::none(clock));
     let here = std::env::current_dir().map_err(Failure::run)?;
@@ -286,11 +296,12 @@ async fn play(
 
 fn with_log(
     args: &ReplayArgs,
-    replication: &Replication,
+    (cell, options): (&Cell, &RunOptions),
     load: &Load,
     (log, notes): (EventLog, Vec<String>),
     played: &Played,
 ) -> Result<(), Failure> {
+    let replication = &cell.replication;
     let mut executed = Executed {
         log,
         interrupted: played.interrupted,
@@ -300,26 +311,25 @@ fn with_log(
         notes,
         ..Executed::default()
     };
-    let (place, _scratch) = place(args.out.clone(), args.json)?;
-    let options = RunOptions {
-        force: args.force,
-        ..place
-    };
-    let policy = policy(replication);
-    let grid = replication.scenario.grid_for(policy);
-    let cell = Cell {
-        contender: Contender {
-            ours: policy.cloned(),
-            name: replication.policy_name(policy),
-        },
-        replication: replication.clone(),
-    };
-    let run = conclude(&cell, &grid, load, &mut executed, &options)?;
+    let grid = replication.scenario.grid_for(cell.contender.ours.as_ref());
+    let run = conclude(cell, &grid, load, &mut executed, options)?;
     let replications = [ReplicationRuns::new(replication, vec![run])];
     if !args.json && args.out.is_some() {
         say_where(&replications);
     }
     finish(&replication.scenario, &replications, args.json)
+}
+
+/// The one run that a replay is.
+fn cell(replication: &Replication) -> Cell {
+    let policy = policy(replication);
+    Cell {
+        contender: Contender {
+            ours: policy.cloned(),
+            name: replication.policy_name(policy),
+        },
+        replication: replication.clone(),
+    }
 }
 
 /// The policy of the brokers, if they are ours.

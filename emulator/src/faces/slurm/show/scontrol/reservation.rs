@@ -159,6 +159,9 @@ pub(super) fn create(store: &JobStore, words: &[&str], caller: &Caller) -> Resul
     let Some(start) = asked.start else {
         return fail("A start time must be given.", done);
     };
+    if asked.end.is_some_and(|end| end <= start) {
+        return fail("Start time cannot be after end time.", done);
+    }
     let ends = asked.end.map(|end| end.saturating_sub(start));
     let Some(duration) = asked.duration.or(ends.map(SimDuration::from_secs)) else {
         return fail("An end time or duration must be given.", done);
@@ -235,6 +238,9 @@ pub(super) fn update(store: &JobStore, words: &[&str], caller: &Caller) -> Resul
             return not(done, "Reservation already started");
         }
         wanted.window = window(site, from, now, done)?;
+    }
+    if asked.end.is_some_and(|end| end <= from) {
+        return not(done, "Invalid time specified");
     }
     wanted.duration = match (asked.duration, asked.end) {
         (Some(duration), _) => duration,
