@@ -1,7 +1,8 @@
 """The bill of materials of the program: the crates that are in it, as CycloneDX 1.5.
 
-Reads Cargo.lock and the answer of cargo metadata, for this platform, on standard input. The same
-lock gives the same bytes: there is no date and no path in it.
+Reads Cargo.lock, the answer of cargo metadata, for this platform, on standard input, and that of
+cargo tree from the file that is named: only the latter leaves out what features bring that tests
+alone turn on. The same lock gives the same bytes: there is no date and no path in it.
 """
 
 import json
@@ -13,12 +14,18 @@ with open("Cargo.lock", "rb") as lock:
     locked = tomllib.load(lock)["package"]
 checksums = {(it["name"], it["version"]): it.get("checksum") for it in locked}
 packages = {it["id"]: it for it in metadata["packages"]}
+with open(sys.argv[1], encoding="utf-8") as tree:
+    # Name and version, with a "v" before it.
+    compiled = {tuple(line.split()[:2]) for line in tree}
 
 
 def is_linked(dep: dict) -> bool:
     """Not what tests a crate, builds it, or writes a part of it."""
-    kinds = [kind for it in packages[dep["pkg"]]["targets"] for kind in it["kind"]]
-    return "proc-macro" not in kinds and any(it["kind"] is None for it in dep["dep_kinds"])
+    package = packages[dep["pkg"]]
+    kinds = [kind for it in package["targets"] for kind in it["kind"]]
+    is_compiled = (package["name"], f"v{package['version']}") in compiled
+    is_normal = any(it["kind"] is None for it in dep["dep_kinds"])
+    return is_compiled and is_normal and "proc-macro" not in kinds
 
 
 edges = {

@@ -2,52 +2,47 @@
 
 use crate::Config;
 use crate::reservations::{Caller, user};
-use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
+use axum::routing::{get, post};
+use axum::{Json, Router};
 use gridrig_core::agent::{Asked, Cancel, ClaimStep, LrmsAgent, Received};
 use gridrig_core::event::{MessageKind, Party};
 use gridrig_core::ids::JobId;
 use gridrig_core::message::Target;
 use gridrig_core::time::SimTime;
 use gridrig_drivers::real_time::Driven;
+#[cfg(test)]
+use gridrig_protocol::rest::JobReceipt;
 use gridrig_protocol::rest::{
-    ClaimOrder, ClusterInfo, JobReceipt, JobStatus, JobSubmission, LoadReport, NodeGroup, Problem,
+    ClaimOrder, ClusterInfo, JobStatus, JobSubmission, LoadReport, NodeGroup, Problem,
 };
-use gridrig_service::http::{BadBody, Body, Path, Result, Unavailable, UnknownJob};
+#[cfg(test)]
+use gridrig_service::http::openapi::{BadBody, Unavailable, UnknownJob};
+use gridrig_service::http::{Body, Path, Result};
 use gridrig_service::{routes as common, submission};
-use utoipa::OpenApi;
-use utoipa_axum::router::OpenApiRouter;
-use utoipa_axum::routes;
 
 type App = gridrig_service::App<Config>;
 
-#[derive(OpenApi)]
-#[openapi(info(
-    title = "gridrig emulator",
-    description = "An emulated LRMS: submit jobs, watch them, cancel them."
-))]
-struct Description;
-
-pub(crate) fn routes() -> OpenApiRouter<App> {
-    OpenApiRouter::with_openapi(Description::openapi())
-        .routes(routes!(submit, common::list))
-        .routes(routes!(common::show, cancel))
-        .routes(routes!(common::ends))
-        .routes(routes!(info))
-        .routes(routes!(claim))
+pub(crate) fn routes() -> Router<App> {
+    Router::new()
+        .route("/v1/jobs", post(submit).get(common::list::<Config>))
+        .route("/v1/jobs/{id}", get(common::show::<Config>).delete(cancel))
+        .route("/v1/ends", get(common::ends::<Config>))
+        .route("/v1/info", get(info))
+        .route("/v1/claims", post(claim))
         .merge(crate::nodes::routes())
         .merge(crate::reservations::routes())
-        .routes(routes!(common::events))
-        .routes(routes!(common::healthz))
-        .routes(routes!(common::metrics))
+        .route("/v1/events", get(common::events::<Config>))
+        .route("/healthz", get(common::healthz::<Config>))
+        .route("/metrics", get(common::metrics::<Config>))
 }
 
 /// Submit a job. A client's job that can never run is turned away with 422; a
 /// broker's job (`from`) is taken with 202 either way, and its refusal goes to
 /// the broker as a notification.
-#[utoipa::path(
+#[cfg_attr(test, utoipa::path(
     post, path = "/v1/jobs", request_body = JobSubmission,
     responses(
         (status = 201, description = "A client's job is queued", body = JobReceipt, headers(("Location" = String, description = "Where the job can be looked at"))),
@@ -58,7 +53,7 @@ pub(crate) fn routes() -> OpenApiRouter<App> {
         (status = 422, description = "A field is invalid, or the job can never run here", body = Problem, content_type = "application/problem+json"),
         Unavailable,
     )
-)]
+))]
 async fn submit(
     State(app): State<App>,
     caller: Caller,
@@ -80,7 +75,7 @@ async fn submit(
 }
 
 /// Cancel a job that waits or runs. Cancelling a cancelled one is no error.
-#[utoipa::path(
+#[cfg_attr(test, utoipa::path(
     delete, path = "/v1/jobs/{id}", params(("id" = u32, Path, description = "The job's number")),
     responses(
         (status = 200, description = "The job is cancelled", body = JobStatus),
@@ -88,14 +83,14 @@ async fn submit(
         (status = 409, description = "It has ended otherwise", body = Problem, content_type = "application/problem+json"),
         Unavailable,
     )
-)]
+))]
 async fn cancel(State(app): State<App>, Path(id): Path<u32>) -> Result<Json<JobStatus>> {
     common::cancel(&app, id, Cancel(JobId(id))).await.map(Json)
 }
 
 /// Hold processors for a part of a job that several clusters run together, begin it at an
 /// instant, or release them. Whether they are held the broker is told by a message.
-#[utoipa::path(
+#[cfg_attr(test, utoipa::path(
     post, path = "/v1/claims", request_body = ClaimOrder,
     responses(
         (status = 204, description = "Taken in; of a start: the part begins"),
@@ -104,7 +99,7 @@ async fn cancel(State(app): State<App>, Path(id): Path<u32>) -> Result<Json<JobS
         (status = 422, description = "A field is invalid, or the sender is not the broker here", body = Problem, content_type = "application/problem+json"),
         Unavailable,
     )
-)]
+))]
 async fn claim(State(app): State<App>, Body(order): Body<ClaimOrder>) -> Result<StatusCode> {
     let (from, id) = (order.from, order.message.map(Into::into));
     let meant = order.meant_ns.map(SimTime::from_nanos);
@@ -156,13 +151,13 @@ fn check_clock(app: &App, (asked, step): &(Asked, ClaimStep)) -> Result<()> {
 }
 
 /// What the cluster is made of, its load and its clock.
-#[utoipa::path(
+#[cfg_attr(test, utoipa::path(
     get, path = "/v1/info",
     responses(
         (status = 200, description = "The cluster", body = ClusterInfo),
         Unavailable,
     )
-)]
+))]
 async fn info(State(app): State<App>) -> Result<Json<ClusterInfo>> {
     let sample = app.call(|lrms, now| lrms.sample_at(now)).await?;
     let resources = &app.config.cluster.resources;
@@ -180,3 +175,6 @@ async fn info(State(app): State<App>) -> Result<Json<ClusterInfo>> {
         load: LoadReport::from(&sample),
     }))
 }
+
+#[cfg(test)]
+mod tests;

@@ -37,11 +37,6 @@ use lrms::Lrms;
 /// A running LRMS.
 pub type Handle = gridrig_service::Handle<gridrig_core::agent::LrmsAgent>;
 
-/// The description that the service gives of itself.
-pub fn openapi() -> utoipa::openapi::OpenApi {
-    gridrig_service::openapi::<Config>()
-}
-
 /// How an emulated LRMS is set up.
 #[derive(Clone, Debug)]
 pub struct Config {

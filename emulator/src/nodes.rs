@@ -1,25 +1,26 @@
 //! The nodes of an emulated cluster, taken down and up by hand.
 
 use crate::Config;
-use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
+use axum::routing::{get, put};
+use axum::{Json, Router};
 use gridrig_core::agent::LrmsAgent;
 use gridrig_core::cluster::NodeChange;
 use gridrig_core::resource::Resources;
 use gridrig_core::time::SimTime;
 use gridrig_drivers::real_time::Driven;
 use gridrig_protocol::rest::{NodeList, NodeState, Problem};
-use gridrig_service::http::{BadBody, Body, Path, Result, Unavailable};
-use utoipa_axum::router::OpenApiRouter;
-use utoipa_axum::routes;
+#[cfg(test)]
+use gridrig_service::http::openapi::{BadBody, Unavailable};
+use gridrig_service::http::{Body, Path, Result};
 
 type App = gridrig_service::App<Config>;
 
-pub(crate) fn routes() -> OpenApiRouter<App> {
-    OpenApiRouter::new()
-        .routes(routes!(list))
-        .routes(routes!(change))
+pub(crate) fn routes() -> Router<App> {
+    Router::new()
+        .route("/v1/nodes", get(list))
+        .route("/v1/nodes/{name}", put(change))
 }
 
 /// A change of the node of this name.
@@ -34,13 +35,13 @@ pub(crate) fn named(resources: &Resources, name: &str, up: bool) -> Option<NodeC
 }
 
 /// Which nodes are down, by plan or by hand.
-#[utoipa::path(
+#[cfg_attr(test, utoipa::path(
     get, path = "/v1/nodes",
     responses(
         (status = 200, description = "The nodes", body = NodeList),
         Unavailable,
     )
-)]
+))]
 async fn list(State(app): State<App>) -> Result<Json<NodeList>> {
     let down = app.call(|lrms, _| lrms.cluster().nodes_down().collect::<Vec<_>>());
     let resources = &app.config.cluster.resources;
@@ -56,7 +57,7 @@ async fn list(State(app): State<App>) -> Result<Json<NodeList>> {
 /// Take a node down, or up again. Jobs that run on it fail, are requeued or resume,
 /// as the cluster is set up. A node that is down by plan is up again only when it is
 /// repaired by plan, too.
-#[utoipa::path(
+#[cfg_attr(test, utoipa::path(
     put, path = "/v1/nodes/{name}", request_body = NodeState,
     params(("name" = String, Path, description = "Its name, such as `n1`")),
     responses(
@@ -67,7 +68,7 @@ async fn list(State(app): State<App>) -> Result<Json<NodeList>> {
         (status = 422, description = "A field is invalid", body = Problem, content_type = "application/problem+json"),
         Unavailable,
     )
-)]
+))]
 async fn change(
     State(app): State<App>,
     Path(name): Path<String>,

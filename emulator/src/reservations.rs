@@ -3,7 +3,8 @@
 use crate::Config;
 use axum::extract::{ConnectInfo, State};
 use axum::http::StatusCode;
-use axum::{Extension, Json};
+use axum::routing::{get, post};
+use axum::{Extension, Json, Router};
 use gridrig_core::agent::LrmsAgent;
 use gridrig_core::reservation::{ReservationOrder, ReservationRefusal, ReservationStep};
 use gridrig_core::time::SimTime;
@@ -12,20 +13,21 @@ use gridrig_protocol::rest::{
     Problem, ReservationAfter, ReservationList, ReservationRequest, ReservationStatus,
     ReservationUser,
 };
-use gridrig_service::http::{BadBody, BadQuery, Body, Path, Peer, Query, Result, Unavailable};
+#[cfg(test)]
+use gridrig_service::http::openapi::{BadBody, BadQuery, Unavailable};
+use gridrig_service::http::{Body, Path, Peer, Query, Result};
 use std::sync::Arc;
-use utoipa_axum::router::OpenApiRouter;
-use utoipa_axum::routes;
 
 type App = gridrig_service::App<Config>;
 /// Who is at the other end, where the service listens.
 pub(crate) type Caller = Option<Extension<ConnectInfo<Peer>>>;
 
-pub(crate) fn routes() -> OpenApiRouter<App> {
-    OpenApiRouter::new()
-        .routes(routes!(list))
-        .routes(routes!(show, make, cancel))
-        .routes(routes!(confirm))
+pub(crate) fn routes() -> Router<App> {
+    let one = get(show).put(make).delete(cancel);
+    Router::new()
+        .route("/v1/reservations", get(list))
+        .route("/v1/reservations/{name}", one)
+        .route("/v1/reservations/{name}/confirm", post(confirm))
 }
 
 /// The name in the certificate of a client, else what it says.
@@ -49,14 +51,14 @@ async fn order(
 const PAGE: usize = 1000;
 
 /// The reservations that are kept, by name: at most 1000 at a time.
-#[utoipa::path(
+#[cfg_attr(test, utoipa::path(
     get, path = "/v1/reservations", params(ReservationAfter),
     responses(
         (status = 200, description = "The reservations", body = ReservationList),
         BadQuery,
         Unavailable,
     )
-)]
+))]
 async fn list(
     State(app): State<App>,
     Query(page): Query<ReservationAfter>,
@@ -71,7 +73,7 @@ async fn list(
 }
 
 /// How a reservation stands.
-#[utoipa::path(
+#[cfg_attr(test, utoipa::path(
     get, path = "/v1/reservations/{name}",
     params(("name" = String, Path, description = "Its name")),
     responses(
@@ -79,7 +81,7 @@ async fn list(
         (status = 404, description = "There is no such reservation", body = Problem, content_type = "application/problem+json"),
         Unavailable,
     )
-)]
+))]
 async fn show(State(app): State<App>, Path(name): Path<String>) -> Result<Json<ReservationStatus>> {
     let look =
         move |lrms: &mut Driven<LrmsAgent>, _: SimTime| lrms.cluster().reservation_named(&name);
@@ -91,7 +93,7 @@ async fn show(State(app): State<App>, Path(name): Path<String>) -> Result<Json<R
 
 /// Reserve processors under a name, or modify what is reserved under it: if that cannot be,
 /// everything stays as it is. The same said again changes nothing.
-#[utoipa::path(
+#[cfg_attr(test, utoipa::path(
     put, path = "/v1/reservations/{name}", request_body = ReservationRequest,
     params(("name" = String, Path, description = "Its name, of 1 to 200 characters"), ReservationUser),
     responses(
@@ -103,7 +105,7 @@ async fn show(State(app): State<App>, Path(name): Path<String>) -> Result<Json<R
         (status = 422, description = "A field is invalid, or this is never granted here", body = Problem, content_type = "application/problem+json"),
         Unavailable,
     )
-)]
+))]
 async fn make(
     State(app): State<App>,
     Path(name): Path<String>,
@@ -116,7 +118,7 @@ async fn make(
 }
 
 /// Confirm a reservation that is temporary: it is kept from now on.
-#[utoipa::path(
+#[cfg_attr(test, utoipa::path(
     post, path = "/v1/reservations/{name}/confirm",
     params(("name" = String, Path, description = "Its name"), ReservationUser),
     responses(
@@ -126,7 +128,7 @@ async fn make(
         (status = 404, description = "There is no such reservation, or no more", body = Problem, content_type = "application/problem+json"),
         Unavailable,
     )
-)]
+))]
 async fn confirm(
     State(app): State<App>,
     Path(name): Path<String>,
@@ -138,7 +140,7 @@ async fn confirm(
 }
 
 /// Give a reservation back; not while jobs wait or run in it.
-#[utoipa::path(
+#[cfg_attr(test, utoipa::path(
     delete, path = "/v1/reservations/{name}",
     params(("name" = String, Path, description = "Its name"), ReservationUser),
     responses(
@@ -149,7 +151,7 @@ async fn confirm(
         (status = 409, description = "Jobs wait or run in it", body = Problem, content_type = "application/problem+json"),
         Unavailable,
     )
-)]
+))]
 async fn cancel(
     State(app): State<App>,
     Path(name): Path<String>,

@@ -16,7 +16,6 @@ use gridrig_service::tls::ServerTls;
 use gridrig_service::{App, JournalSetup, MOST_WAITING, Service};
 use std::sync::Arc;
 use tokio::task::JoinHandle;
-use utoipa_axum::router::OpenApiRouter;
 
 impl Config {
     /// How its machine is set up in the life of this number.
@@ -43,6 +42,8 @@ impl Service for Config {
     type Machine = LrmsAgent;
     type Transport = HttpTransport;
 
+    const OPENAPI: &'static str = include_str!("../../resources/openapi/emulator.json");
+
     fn name(&self) -> String {
         format!("lrms-{}", self.name)
     }
@@ -67,7 +68,7 @@ impl Service for Config {
         &self.hosts
     }
 
-    fn routes() -> OpenApiRouter<App<Self>> {
+    fn routes() -> Router<App<Self>> {
         app::routes()
     }
 

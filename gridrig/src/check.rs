@@ -22,7 +22,6 @@ use gridrig_results::Stop;
 use gridrig_tracelab::prepare::Prepared;
 use gridrig_tracelab::reduce::{COMPONENTS, StepReport as Step};
 use gridrig_tracelab::spec::{Draw, Keep};
-use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -36,7 +35,8 @@ const VIRTUAL_JOB_S: [f64; 2] = [4e-6, 25e-6];
 
 /// What a scenario will do. Times are seconds of the run unless a name says
 /// otherwise; loads are work over capacity, 1.0 being all that there is.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct CheckReport {
     /// The name of the scenario.
     pub scenario: String,
@@ -82,7 +82,8 @@ pub struct CheckReport {
 }
 
 /// How much goes wrong by plan, with the seed of the first replication.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct FaultReport {
     /// Settings of links.
     pub links: u64,
@@ -104,7 +105,8 @@ impl FaultReport {
 }
 
 /// A workload and what its reduction does to it.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct WorkloadReport {
     /// The trace.
     pub trace: String,
@@ -127,7 +129,8 @@ pub struct WorkloadReport {
 }
 
 /// The part of a trace that is played, in seconds of the trace.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct WindowReport {
     /// Where it begins, counted from the log's time 0.
     pub start_s: f64,
@@ -138,7 +141,8 @@ pub struct WindowReport {
 }
 
 /// How a window was chosen (`docs/reduction.md`).
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ChosenReport {
     /// Of so many windows.
     pub considered: u64,
@@ -169,7 +173,8 @@ impl WindowReport {
 
 /// One step of a reduction. Loads are over the clusters in reach of where the
 /// workload enters.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct StepReport {
     /// The step.
     pub name: &'static str,
@@ -214,7 +219,8 @@ impl StepReport {
 }
 
 /// A domain and the load that enters at its broker.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct DomainReport {
     /// Its name.
     pub name: String,
@@ -235,7 +241,8 @@ pub struct DomainReport {
 }
 
 /// A cluster and the load that goes straight to it.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ClusterReport {
     /// Its name.
     pub name: String,

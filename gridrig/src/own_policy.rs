@@ -8,6 +8,7 @@ mod policy;
 mod program;
 mod wire;
 
+#[cfg(test)]
 pub use wire::Messages;
 
 use crate::exit::Failure;

@@ -5,11 +5,11 @@ use crate::load::Report;
 use gridrig_results::RunSummary;
 use gridrig_results::compare::Comparison;
 use gridrig_tracelab::twin::Twin;
-use schemars::JsonSchema;
 use serde::Serialize;
 
 /// What `run --json` prints.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Runs<'a> {
     /// Every run, policy by policy in each repeat.
     pub runs: Vec<&'a RunSummary>,
@@ -17,7 +17,8 @@ pub struct Runs<'a> {
 
 /// A document that begins with the name and the version of its schema. The version rises
 /// when a field goes or means something else, and not when one is added.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Versioned<T> {
     schema: &'static str,
     #[serde(flatten)]

@@ -1,14 +1,15 @@
 //! The routes of a broker.
 
-use crate::App;
 use crate::drain;
 use crate::glue2;
 use crate::news::take_news;
 use crate::resources;
-use axum::Json;
+use crate::{App, Config};
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use axum::routing::{get, post, put};
+use axum::{Json, Router};
 use gridrig_core::agent::{
     BrokerAgent, Cancel, Deal, EnvelopeId, Received, ToPeer, Undelivered, Unexpected,
 };
@@ -20,51 +21,44 @@ use gridrig_core::policy::BrokerSettings;
 use gridrig_core::session::{Push, Roles};
 use gridrig_core::time::SimTime;
 use gridrig_drivers::real_time::Driven;
+#[cfg(test)]
 use gridrig_protocol::inventory::InventoryDocument;
 use gridrig_protocol::rest::{
-    BrokerInfo, CandidateInfo, ClaimNotice, DealNotice, InfoReport, JobNotice, JobReceipt,
-    JobStatus, JobSubmission, PeerInfo, PeerList, Place, Problem, RoleChange, SessionInfo,
+    BrokerInfo, CandidateInfo, ClaimNotice, DealNotice, InfoReport, JobNotice, JobSubmission,
+    PeerInfo, PeerList, Place, Problem, RoleChange,
 };
+#[cfg(test)]
+use gridrig_protocol::rest::{JobReceipt, JobStatus, SessionInfo};
 use gridrig_protocol::xml::excerpt;
-use gridrig_service::http::{
-    BadBody, BadQuery, Body, CancelQuery, Path, Query, Result, Unavailable, UnknownJob, base_of,
-};
+#[cfg(test)]
+use gridrig_service::http::openapi::{BadBody, BadQuery, Unavailable, UnknownJob};
+use gridrig_service::http::{Body, CancelQuery, Path, Query, Result, base_of};
 use gridrig_service::{routes as common, submission};
-use utoipa::OpenApi;
-use utoipa_axum::router::OpenApiRouter;
-use utoipa_axum::routes;
 
-#[derive(OpenApi)]
-#[openapi(info(
-    title = "gridrig broker",
-    description = "The reference meta-broker: clients submit to it, peers forward to it, LRMSs report to it."
-))]
-struct Description;
-
-pub(crate) fn routes() -> OpenApiRouter<App> {
-    OpenApiRouter::with_openapi(Description::openapi())
-        .routes(routes!(submit, common::list))
-        .routes(routes!(common::show, cancel))
-        .routes(routes!(common::ends))
-        .routes(routes!(info, inform))
-        .routes(routes!(notify))
-        .routes(routes!(deal))
-        .routes(routes!(claim))
-        .routes(routes!(peers))
-        .routes(routes!(set_role))
-        .routes(routes!(peer_resources))
-        .routes(routes!(glue2))
+pub(crate) fn routes() -> Router<App> {
+    Router::new()
+        .route("/v1/jobs", post(submit).get(common::list::<Config>))
+        .route("/v1/jobs/{id}", get(common::show::<Config>).delete(cancel))
+        .route("/v1/ends", get(common::ends::<Config>))
+        .route("/v1/info", get(info).post(inform))
+        .route("/v1/notifications", post(notify))
+        .route("/v1/deals", post(deal))
+        .route("/v1/claims", post(claim))
+        .route("/v1/peers", get(peers))
+        .route("/v1/peers/{name}/role", put(set_role))
+        .route("/v1/peers/{name}/resources", get(peer_resources))
+        .route("/v1/glue2", get(glue2))
         .merge(drain::routes())
         .merge(resources::routes())
-        .routes(routes!(common::events))
-        .routes(routes!(common::healthz))
-        .routes(routes!(common::metrics))
+        .route("/v1/events", get(common::events::<Config>))
+        .route("/healthz", get(common::healthz::<Config>))
+        .route("/metrics", get(common::metrics::<Config>))
 }
 
 /// Submit a job, as a client, or forward it, as a peer (`from`). It is decided
 /// in the broker's next cycle. A peer's job is taken with 202 either way, and
 /// its refusal goes back as a notification.
-#[utoipa::path(
+#[cfg_attr(test, utoipa::path(
     post, path = "/v1/jobs", request_body = JobSubmission,
     responses(
         (status = 201, description = "A client's job is queued", body = JobReceipt, headers(("Location" = String, description = "Where the job can be looked at"))),
@@ -75,7 +69,7 @@ pub(crate) fn routes() -> OpenApiRouter<App> {
         (status = 422, description = "A field is invalid, or the sender is no peer", body = Problem, content_type = "application/problem+json"),
         Unavailable,
     )
-)]
+))]
 async fn submit(State(app): State<App>, Body(job): Body<JobSubmission>) -> Result<Response> {
     let arrival = submission::arrival(job, app.config.notify)?;
     if let Some(own) = &arrival.reservation {
@@ -99,12 +93,10 @@ fn check_claims(settings: &BrokerSettings, job: &JobSpec) -> Result<(), Problem>
     let claims = placement.is_some_and(|placement| !placement.reserves());
     if let Some(window) = job.start_window.as_deref().filter(|_| claims) {
         let (earliest, latest) = (window.earliest.as_nanos(), window.latest.as_nanos());
-        let other = settings.matchmaking().name();
-        let expected = format!(
-            "matchmaking \"route\" or a policy that reserves: under {other} nobody asks for windows"
-        );
+        let expected = "no window under a policy that claims processors: one that places no \
+                        components asks for windows, and so does co-reservation";
         let given = format!("{earliest} to {latest}");
-        return Err(Problem::field("start_window", &given, &expected));
+        return Err(Problem::field("start_window", &given, expected));
     }
     if !settings.takes_components_of(job) {
         let given = format!("{} components", job.components.more.len());
@@ -119,7 +111,7 @@ fn check_claims(settings: &BrokerSettings, job: &JobSpec) -> Result<(), Problem>
 /// 202, and its end becomes known like any other. Cancelling a cancelled job
 /// is no error. A peer says who it is (`from`): over a cycle of links a job may
 /// have come by here several times.
-#[utoipa::path(
+#[cfg_attr(test, utoipa::path(
     delete, path = "/v1/jobs/{id}",
     params(("id" = u32, Path, description = "The job's number"), CancelQuery),
     responses(
@@ -131,7 +123,7 @@ fn check_claims(settings: &BrokerSettings, job: &JobSpec) -> Result<(), Problem>
         (status = 422, description = "A parameter is invalid, or the sender is no peer", body = Problem, content_type = "application/problem+json"),
         Unavailable,
     )
-)]
+))]
 async fn cancel(
     State(app): State<App>,
     Path(id): Path<u32>,
@@ -155,13 +147,13 @@ async fn cancel(
 }
 
 /// What the broker holds, and how old its knowledge of its candidates is.
-#[utoipa::path(
+#[cfg_attr(test, utoipa::path(
     get, path = "/v1/info",
     responses(
         (status = 200, description = "The broker", body = BrokerInfo),
         Unavailable,
     )
-)]
+))]
 async fn info(State(app): State<App>) -> Result<Json<BrokerInfo>> {
     let look = |broker: &mut Driven<BrokerAgent>, now: SimTime| {
         let core = broker.broker();
@@ -196,7 +188,7 @@ async fn info(State(app): State<App>) -> Result<Json<BrokerInfo>> {
 
 /// Report the load of an LRMS of this domain, or, as a peer that provides for
 /// this broker, of one's own clusters.
-#[utoipa::path(
+#[cfg_attr(test, utoipa::path(
     post, path = "/v1/info", request_body = InfoReport,
     responses(
         (status = 204, description = "Taken in"),
@@ -204,7 +196,7 @@ async fn info(State(app): State<App>) -> Result<Json<BrokerInfo>> {
         (status = 422, description = "A field is invalid, or the sender is not expected", body = Problem, content_type = "application/problem+json"),
         Unavailable,
     )
-)]
+))]
 async fn inform(State(app): State<App>, Body(report): Body<InfoReport>) -> Result<StatusCode> {
     let (load, id) = (Push::from(report.samples()?), report.letter.map(Into::into));
     let info = received(&app, report.from, id, report.meant_ns, load)?;
@@ -267,7 +259,7 @@ fn received<S>(
 }
 
 /// Tell that a job has ended, or that it comes back.
-#[utoipa::path(
+#[cfg_attr(test, utoipa::path(
     post, path = "/v1/notifications", request_body = JobNotice,
     responses(
         (status = 204, description = "Taken in; news about a job that is not with the sender changes nothing"),
@@ -275,7 +267,7 @@ fn received<S>(
         (status = 422, description = "A field is invalid", body = Problem, content_type = "application/problem+json"),
         Unavailable,
     )
-)]
+))]
 async fn notify(State(app): State<App>, Body(notice): Body<JobNotice>) -> Result<StatusCode> {
     let (news, id) = (notice.news()?, notice.letter.map(Into::into));
     let news = received(&app, notice.from, id, notice.meant_ns, news)?;
@@ -285,7 +277,7 @@ async fn notify(State(app): State<App>, Body(notice): Body<JobNotice>) -> Result
 
 /// Ask for processors, delegate or release them, or tell of room, as the matchmaking of the
 /// brokers has it.
-#[utoipa::path(
+#[cfg_attr(test, utoipa::path(
     post, path = "/v1/deals", request_body = DealNotice,
     responses(
         (status = 204, description = "Taken in; what is about no job that was asked for changes nothing"),
@@ -294,7 +286,7 @@ async fn notify(State(app): State<App>, Body(notice): Body<JobNotice>) -> Result
         (status = 422, description = "A field is invalid, or the sender is no peer", body = Problem, content_type = "application/problem+json"),
         Unavailable,
     )
-)]
+))]
 async fn deal(State(app): State<App>, Body(notice): Body<DealNotice>) -> Result<StatusCode> {
     let (from, meant) = (notice.from, notice.meant_ns);
     let id = notice.letter.map(Into::into);
@@ -315,7 +307,7 @@ async fn deal(State(app): State<App>, Body(notice): Body<DealNotice>) -> Result<
 
 /// An LRMS of this domain tells that it holds processors for a part of a job that several
 /// clusters run together, or that it does not, or no more.
-#[utoipa::path(
+#[cfg_attr(test, utoipa::path(
     post, path = "/v1/claims", request_body = ClaimNotice,
     responses(
         (status = 204, description = "Taken in; of what is not wanted any more the LRMS is told to let go"),
@@ -323,7 +315,7 @@ async fn deal(State(app): State<App>, Body(notice): Body<DealNotice>) -> Result<
         (status = 422, description = "A field is invalid, or the sender is no LRMS of this domain", body = Problem, content_type = "application/problem+json"),
         Unavailable,
     )
-)]
+))]
 async fn claim(State(app): State<App>, Body(notice): Body<ClaimNotice>) -> Result<StatusCode> {
     let own = |id| app.config.lrms.contains_key(id);
     if !matches!(Party::from(notice.from), Party::Lrms(id) if own(&id)) {
@@ -341,13 +333,13 @@ async fn claim(State(app): State<App>, Body(notice): Body<ClaimNotice>) -> Resul
 /// The domain in GLUE 2.0 (GFD.147, by the OGF's XML schema): the broker as a
 /// computing service, its clusters as shares, managers and environments, as
 /// they last reported.
-#[utoipa::path(
+#[cfg_attr(test, utoipa::path(
     get, path = "/v1/glue2",
     responses(
         (status = 200, description = "The domain", body = String, content_type = "application/xml"),
         Unavailable,
     )
-)]
+))]
 async fn glue2(State(app): State<App>, headers: HeaderMap) -> Result<Response> {
     let base = base_of(&headers, false);
     let document = glue2::document(&app, &base).await?;
@@ -358,7 +350,7 @@ async fn glue2(State(app): State<App>, headers: HeaderMap) -> Result<Response> {
 /// Change what this broker is to a peer with which it holds a session: the
 /// terms are negotiated anew, and jobs already taken are finished. It can be no
 /// more than the peer agrees to.
-#[utoipa::path(
+#[cfg_attr(test, utoipa::path(
     put, path = "/v1/peers/{name}/role", request_body = RoleChange,
     params(("name" = String, Path, description = "Name of the peer's domain")),
     responses(
@@ -367,7 +359,7 @@ async fn glue2(State(app): State<App>, headers: HeaderMap) -> Result<Response> {
         (status = 404, description = "No session with a peer of this name", body = Problem, content_type = "application/problem+json"),
         (status = 422, description = "There is no such role", body = Problem, content_type = "application/problem+json"),
     )
-)]
+))]
 async fn set_role(
     State(app): State<App>,
     Path(name): Path<String>,
@@ -385,14 +377,14 @@ async fn set_role(
 
 /// The resources of a peer as it has last told them in the session: in JSON, or
 /// in XML for who accepts `application/xml`.
-#[utoipa::path(
+#[cfg_attr(test, utoipa::path(
     get, path = "/v1/peers/{name}/resources",
     params(("name" = String, Path, description = "Name of the peer's domain")),
     responses(
         (status = 200, description = "The inventory, in the form that was agreed on", content((InventoryDocument = "application/json"), (String = "application/xml"))),
         (status = 404, description = "No peer of this name tells of its resources as records", body = Problem, content_type = "application/problem+json"),
     )
-)]
+))]
 async fn peer_resources(
     State(app): State<App>,
     headers: HeaderMap,
@@ -408,10 +400,10 @@ async fn peer_resources(
 }
 
 /// The brokers that this one has links with.
-#[utoipa::path(
+#[cfg_attr(test, utoipa::path(
     get, path = "/v1/peers",
     responses((status = 200, description = "Peers", body = PeerList))
-)]
+))]
 async fn peers(State(app): State<App>) -> Json<PeerList> {
     let setup = &app.config.setup;
     let peers = setup.config.neighbours.iter().map(|neighbour| {
@@ -431,3 +423,6 @@ async fn peers(State(app): State<App>) -> Json<PeerList> {
         peers: peers.collect(),
     })
 }
+
+#[cfg(test)]
+mod tests;

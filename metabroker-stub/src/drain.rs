@@ -2,8 +2,10 @@
 
 use crate::App;
 use crate::lagrid::BrokerHandler;
+use axum::Router;
 use axum::extract::State;
 use axum::http::StatusCode;
+use axum::routing::{post, put};
 use gridrig_core::agent::{BrokerAgent, Drain, Received, ToPeer};
 use gridrig_core::ids::DomainId;
 use gridrig_core::message::Target;
@@ -11,20 +13,20 @@ use gridrig_core::time::SimTime;
 use gridrig_drivers::real_time::Driven;
 use gridrig_protocol::lagrid::{Answers, Caller, NotifyDrain, Taken};
 use gridrig_protocol::rest::{DrainChange, Problem};
-use gridrig_service::http::{BadBody, Body, Path, Result, Unavailable};
-use utoipa_axum::router::OpenApiRouter;
-use utoipa_axum::routes;
+#[cfg(test)]
+use gridrig_service::http::openapi::{BadBody, Unavailable};
+use gridrig_service::http::{Body, Path, Result};
 
-pub(crate) fn routes() -> OpenApiRouter<App> {
-    OpenApiRouter::new()
-        .routes(routes!(drain))
-        .routes(routes!(peer_drain))
+pub(crate) fn routes() -> Router<App> {
+    Router::new()
+        .route("/v1/drain", put(drain))
+        .route("/v1/peers/{name}/drain", post(peer_drain))
 }
 
 /// Take the broker out of service, or set it back to work. A drained broker refuses
 /// new jobs of clients and peers with the reason `draining`, and finishes those that
 /// it has.
-#[utoipa::path(
+#[cfg_attr(test, utoipa::path(
     put, path = "/v1/drain", request_body = DrainChange,
     responses(
         (status = 204, description = "So it is"),
@@ -32,7 +34,7 @@ pub(crate) fn routes() -> OpenApiRouter<App> {
         (status = 422, description = "A field is invalid", body = Problem, content_type = "application/problem+json"),
         Unavailable,
     )
-)]
+))]
 async fn drain(State(app): State<App>, Body(change): Body<DrainChange>) -> Result<StatusCode> {
     let set = move |broker: &mut Driven<BrokerAgent>, now: SimTime| {
         broker.handle(now, Drain(change.until(now)));
@@ -42,7 +44,7 @@ async fn drain(State(app): State<App>, Body(change): Body<DrainChange>) -> Resul
 }
 
 /// A peer without a session is drained: it is sent no jobs for a while.
-#[utoipa::path(
+#[cfg_attr(test, utoipa::path(
     post, path = "/v1/peers/{name}/drain", request_body = DrainChange,
     params(("name" = String, Path, description = "Name of the peer's domain")),
     responses(
@@ -52,7 +54,7 @@ async fn drain(State(app): State<App>, Body(change): Body<DrainChange>) -> Resul
         (status = 422, description = "A field is invalid", body = Problem, content_type = "application/problem+json"),
         Unavailable,
     )
-)]
+))]
 async fn peer_drain(
     State(app): State<App>,
     Path(name): Path<String>,

@@ -38,11 +38,6 @@ use std::time::Duration;
 /// A running broker.
 pub type Handle = gridrig_service::Handle<gridrig_core::agent::BrokerAgent>;
 
-/// The description that the service gives of itself.
-pub fn openapi() -> utoipa::openapi::OpenApi {
-    gridrig_service::openapi::<Config>()
-}
-
 /// The application that routes share.
 type App = gridrig_service::App<Config>;
 

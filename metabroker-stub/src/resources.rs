@@ -3,37 +3,38 @@
 
 use crate::App;
 use crate::glue2::own_samples;
-use axum::Json;
 use axum::extract::State;
 use axum::http::{HeaderMap, header};
 use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use axum::{Json, Router};
 use gridrig_core::agent::{BrokerAgent, BrokerSetup};
 use gridrig_core::inventory::{Form, Inventory, InventoryError, SiteCluster, of_clusters};
 use gridrig_core::load::LoadSample;
 use gridrig_drivers::real_time::Driven;
 use gridrig_protocol::inventory::{InventoryDocument, InventorySize, schema_element};
 use gridrig_protocol::rest::Problem;
-use gridrig_service::http::{BadQuery, Query, ResourcesQuery, Result, Unavailable, header_text};
-use utoipa_axum::router::OpenApiRouter;
-use utoipa_axum::routes;
+#[cfg(test)]
+use gridrig_service::http::openapi::{BadQuery, Unavailable};
+use gridrig_service::http::{Query, ResourcesQuery, Result, header_text};
 
-pub(crate) fn routes() -> OpenApiRouter<App> {
-    OpenApiRouter::new()
-        .routes(routes!(resources))
-        .routes(routes!(sizes))
-        .routes(routes!(schema))
+pub(crate) fn routes() -> Router<App> {
+    Router::new()
+        .route("/v1/resources", get(resources))
+        .route("/v1/resources/sizes", get(sizes))
+        .route("/v1/resources/schema", get(schema))
 }
 
 /// The resources of the domain, with their load as last reported: in JSON, or
 /// in XML for who accepts `application/xml`.
-#[utoipa::path(
+#[cfg_attr(test, utoipa::path(
     get, path = "/v1/resources", params(ResourcesQuery),
     responses(
         (status = 200, description = "The inventory", content((InventoryDocument = "application/json"), (String = "application/xml"))),
         BadQuery,
         Unavailable,
     )
-)]
+))]
 async fn resources(
     State(app): State<App>,
     headers: HeaderMap,
@@ -61,13 +62,13 @@ pub(crate) fn respond(document: &InventoryDocument, headers: &HeaderMap) -> Resp
 }
 
 /// How large the inventory of the domain is in each form, as XML and as JSON.
-#[utoipa::path(
+#[cfg_attr(test, utoipa::path(
     get, path = "/v1/resources/sizes",
     responses(
         (status = 200, description = "The sizes, the most accurate form first", body = Vec<InventorySize>),
         Unavailable,
     )
-)]
+))]
 async fn sizes(State(app): State<App>) -> Result<Json<Vec<InventorySize>>> {
     let flat = inventory(&app).await?;
     let schema = &app.config.setup.resource_schema;
@@ -80,10 +81,10 @@ async fn sizes(State(app): State<App>) -> Result<Json<Vec<InventorySize>>> {
 }
 
 /// The schema by which this broker aggregates.
-#[utoipa::path(
+#[cfg_attr(test, utoipa::path(
     get, path = "/v1/resources/schema",
     responses((status = 200, description = "The schema document", body = String, content_type = "application/xml"))
-)]
+))]
 async fn schema(State(app): State<App>) -> Response {
     xml(schema_element(&app.config.setup.resource_schema).to_document())
 }

@@ -22,11 +22,12 @@ use std::io;
 use std::net::TcpListener;
 use std::sync::Arc;
 use tokio::task::JoinHandle;
-use utoipa_axum::router::OpenApiRouter;
 
 impl Service for Config {
     type Machine = BrokerAgent;
     type Transport = HttpTransport;
+
+    const OPENAPI: &'static str = include_str!("../../resources/openapi/broker.json");
 
     fn name(&self) -> String {
         format!("broker-{}", self.setup.name)
@@ -48,7 +49,7 @@ impl Service for Config {
         &self.hosts
     }
 
-    fn routes() -> OpenApiRouter<App<Self>> {
+    fn routes() -> Router<App<Self>> {
         app::routes()
     }
 

@@ -31,7 +31,6 @@ use crate::xml::record::structs;
 use gridrig_core::inventory::Inventory;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use utoipa::ToSchema;
 use xml::Documents;
 
 /// The namespace of inventories and of their schema documents.
@@ -39,7 +38,8 @@ pub const NAMESPACE: &str = "urn:gridrig:inventory:1";
 
 structs! { Documents in NAMESPACE:
     /// An inventory as it is written.
-    #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+    #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
     #[serde(deny_unknown_fields)]
     pub struct InventoryDocument {
         /// `flat`, `unique`, `one-to-n` or `n-to-n`.
@@ -49,7 +49,8 @@ structs! { Documents in NAMESPACE:
     }
 
     /// A record.
-    #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+    #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
     #[serde(deny_unknown_fields)]
     pub struct RecordDocument {
         /// Unlike that of any other record.
@@ -69,7 +70,8 @@ structs! { Documents in NAMESPACE:
 }
 
 /// An attribute: exactly one of a value, a range and a list.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct AttributeDocument {
     /// What all have.
@@ -97,7 +99,8 @@ pub struct AttributeDocument {
 
 structs! { Documents in NAMESPACE:
     /// A range of numbers.
-    #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+    #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
     #[serde(deny_unknown_fields)]
     pub struct RangeDocument {
         /// The least.
@@ -107,7 +110,8 @@ structs! { Documents in NAMESPACE:
     }
 
     /// A relation to another record.
-    #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+    #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
     #[serde(deny_unknown_fields)]
     pub struct RelationDocument {
         /// How, such as `contains` or `uses`.
@@ -118,7 +122,8 @@ structs! { Documents in NAMESPACE:
 }
 
 /// How large an inventory is.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct InventorySize {
     /// Its form.
     pub form: String,

@@ -18,7 +18,6 @@ use gridrig_core::ids::{ClusterId, DomainId};
 use gridrig_core::job::{JobSpec, Submission};
 use gridrig_core::time::SimTime;
 use machine::Machine;
-use schemars::JsonSchema;
 use serde::Serialize;
 
 /// So many candidates of a run are weighed at most: with more decisions every
@@ -28,7 +27,8 @@ const MOST_WEIGHED: usize = 20_000;
 
 /// What the decisions of a run were worth. One decision per job: the last of
 /// its entry broker, for the jobs that got to a cluster.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Regret {
     /// Decisions about measured jobs.
     pub decisions: u64,

@@ -12,14 +12,14 @@ pub use paired::{
 };
 pub use survival::Survival;
 
-use schemars::JsonSchema;
 use serde::Serialize;
 
 /// The summary of a metric over jobs. Field order is that of `--json`.
 ///
 /// Quantiles are those of Hyndman and Fan's type 7, the default of numpy and
 /// DuckDB, from the values themselves.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Distribution {
     /// Number of values.
     pub n: u64,

@@ -17,12 +17,12 @@ use crate::regret::Regret;
 use crate::stats::{Distribution, mean};
 use gridrig_core::event::MessageKind;
 use gridrig_core::time::{SimDuration, SimTime};
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// Jobs by state.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct JobCounts {
     /// Handed over by the replayer; the sum of the others.
@@ -73,7 +73,8 @@ impl std::iter::Sum for JobCounts {
 }
 
 /// The six job metrics (design 3).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Metrics {
     /// finish_seen - submit - actual run time.
     pub delay_s: Distribution,
@@ -134,7 +135,8 @@ impl MetricColumns {
 }
 
 /// What was lost to nodes that failed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct NodeFailures {
     /// How often measured jobs were requeued.
     pub requeues: u64,
@@ -150,7 +152,8 @@ pub struct NodeFailures {
 
 /// One element of `runs` in `run --json`: the fields of design 7 in its
 /// order, then ours. Undefined figures are null.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RunSummary {
     /// The policy; null without a broker.
     pub policy: Option<String>,

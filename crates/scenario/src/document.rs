@@ -27,10 +27,8 @@ use crate::value::{
 use crate::workload::{ComponentsFrom, Sanitize, SizeFrom, SpreadBy, ZeroRunTime};
 use crate::{ClockName, Over, Stop};
 use gridrig_core::policy::Tie;
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{Deserializer, MapAccess, SeqAccess, Visitor, value};
 use serde::{Deserialize, Serialize};
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::Range;
@@ -38,9 +36,13 @@ use std::path::Path;
 
 /// What is run, on which grid, and what is measured. Durations are strings
 /// with their unit (ns, us, ms, s, min, h, d, w), such as "5s" or "87.08d".
-#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(
+    feature = "schema",
+    derive(schemars::JsonSchema),
+    schemars(rename = "Scenario")
+)]
 #[serde(deny_unknown_fields, expecting = "a table")]
-#[schemars(rename = "Scenario")]
 pub struct Document {
     /// The jobs: one table, or a list of them.
     pub workload: At<Workloads>,
@@ -106,13 +108,14 @@ impl<'de> Deserialize<'de> for Workloads {
 
 inline_schema!([] Workloads, "Workloads", |generator| {
     let one = generator.subschema_for::<Workload>();
-    json_schema!({ "anyOf": [one, { "type": "array", "items": one, "minItems": 1 }] })
+    schemars::json_schema!({ "anyOf": [one, { "type": "array", "items": one, "minItems": 1 }] })
 });
 
 /// A trace, how it is reduced, and where its jobs enter. The steps apply in
 /// this order: size, sanitize, max_processors, window, keep or share or load,
 /// zero_run_time, scale, min_run_time, offset.
-#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, expecting = "a table")]
 pub struct Workload {
     /// The trace file (SWF, plain or gzip), looked for from the working
@@ -171,7 +174,8 @@ pub struct Workload {
 }
 
 /// Requirements that are drawn (LA Grid 4.3.1).
-#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, expecting = "a table")]
 pub struct Draw {
     /// Architectures with their weights. Default: none is wanted.
@@ -209,11 +213,12 @@ pub struct Draw {
 }
 
 /// Jobs that are to start within a window. No scale divides these times.
-#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, expecting = "a table")]
 pub struct StartWindows {
     /// Of how many jobs that is so, each with this chance.
-    #[schemars(required)]
+    #[cfg_attr(feature = "schema", schemars(required))]
     pub share: Option<Share>,
     /// Their windows open up to so long after they are submitted, drawn evenly. Default
     /// "0s".
@@ -229,13 +234,14 @@ pub type Weight = Whole<0, 1_000_000>;
 
 /// The part [start, start + length) of a trace, counted from its time 0, or
 /// the one of that length that represents the trace best.
-#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, expecting = "a table")]
 pub struct Window {
     /// Where it begins. Default "0s".
     pub start: Option<At<Duration>>,
     /// How long it is.
-    #[schemars(required)]
+    #[cfg_attr(feature = "schema", schemars(required))]
     pub length: Option<Str<AboveZero>>,
     /// Instead of start: how the window is chosen.
     pub choose: Option<Str<Name<Choose>>>,
@@ -259,19 +265,21 @@ pub enum Choose {
 named!(Choose, "a way to choose a window", "representative" => Choose::Representative);
 
 /// A load that decides how many jobs are kept.
-#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, expecting = "a table")]
 pub struct Load {
     /// Offered load after all steps: processor-seconds wanted per second over
     /// processors.
-    #[schemars(required)]
+    #[cfg_attr(feature = "schema", schemars(required))]
     pub offered: Option<Positive>,
     /// The processors of that load. Default: all that the jobs can reach.
     pub processors: Option<Count>,
 }
 
 /// Divisors of the times of a trace.
-#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, expecting = "a table")]
 pub struct Scale {
     /// Inter-arrival times are divided by this. Default 1.
@@ -290,7 +298,8 @@ pub enum Requirement {
 named!(Requirement, "a requirement", "memory" => Requirement::Memory);
 
 /// How the scenario is run.
-#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, expecting = "a table")]
 pub struct Run {
     /// The name of the run's directory. Default: the file's own, without
@@ -339,21 +348,23 @@ pub struct Run {
 }
 
 /// What varies between replications.
-#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, expecting = "a table")]
 pub struct Replicate {
     /// What varies.
-    #[schemars(required)]
+    #[cfg_attr(feature = "schema", schemars(required))]
     pub over: Option<Str<Name<Over>>>,
     /// The step between windows, or the largest shift of a submission (shake).
     pub step: Option<At<Str<AboveZero>>>,
     /// How many replications.
-    #[schemars(required)]
+    #[cfg_attr(feature = "schema", schemars(required))]
     pub count: Option<At<Whole<1, 100_000>>>,
 }
 
 /// What is measured.
-#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, expecting = "a table")]
 pub struct Measure {
     /// Jobs submitted before are not measured. Default "0s".

@@ -25,6 +25,7 @@ mod reduced;
 mod replicate;
 mod resolve;
 pub mod sanitize;
+#[cfg(feature = "schema")]
 mod schema;
 mod source;
 pub mod threshold;
@@ -38,6 +39,7 @@ pub use pooled::{POOLED, POOLED_RESOURCES, is_bound};
 pub use provides::{DayHours, TimeOfDay};
 pub use reduced::REDUCTION_KEY;
 pub use replicate::{Over, Replicate, Replication};
+#[cfg(feature = "schema")]
 pub use schema::json_schema;
 
 use document::{Broker, Cluster, DisciplineText, Document, Own};
@@ -152,7 +154,8 @@ named!(ClockName, "a clock", "virtual" => ClockName::Virtual, "real" => ClockNam
 
 /// Something that is legal and probably not meant, or that limits what the
 /// results say.
-#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Warning {
     /// A stable name for programs.
     pub code: &'static str,

@@ -2,7 +2,6 @@
 
 use super::value::Text;
 use gridrig_core::time::SimDuration;
-use schemars::{Schema, json_schema};
 use std::fmt;
 
 /// Seconds since midnight, at most 86,400.
@@ -71,8 +70,9 @@ impl Text for TimeOfDay {
         self.to_string()
     }
 
-    fn schema() -> Schema {
-        json_schema!({ "type": "string", "pattern": "^([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9])?$" })
+    #[cfg(feature = "schema")]
+    fn schema() -> schemars::Schema {
+        schemars::json_schema!({ "type": "string", "pattern": "^([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9])?$" })
     }
 }
 
@@ -91,9 +91,10 @@ impl Text for DayHours {
         self.to_string()
     }
 
-    fn schema() -> Schema {
+    #[cfg(feature = "schema")]
+    fn schema() -> schemars::Schema {
         let time = "([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9])?";
         let pattern = format!("^{time}-({time}|24:00(:00)?)$");
-        json_schema!({ "type": "string", "pattern": pattern, "examples": ["18:00-08:00"] })
+        schemars::json_schema!({ "type": "string", "pattern": pattern, "examples": ["18:00-08:00"] })
     }
 }

@@ -11,11 +11,9 @@ use crate::nearest::hint;
 use crate::workload::ZeroRunTime;
 use gridrig_core::faults::Chance;
 use gridrig_core::time::{Decimal, SimDuration};
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{Deserialize, Deserializer, Error, SeqAccess, Visitor};
 use serde::{Serialize, Serializer};
 use serde_json::Value;
-use std::borrow::Cow;
 use std::fmt;
 use std::marker::PhantomData;
 use std::num::NonZeroU32;
@@ -141,6 +139,7 @@ macro_rules! written {
 written! {
     [] bool => bool, |value| value, |it: &bool| *it;
     [] Positive => Decimal, Positive, |it: &Positive| it.0;
+    [] NotNegative => Decimal, NotNegative, |it: &NotNegative| it.0;
     [] Str<SimDuration> => SimDuration, Str, |it: &Str<SimDuration>| it.0;
     [] Str<AboveZero> => SimDuration, |value| Str(AboveZero(value)), |it: &Str<AboveZero>| it.0.0;
     [] Str<ZeroRunTime> => ZeroRunTime, Str, |it: &Str<ZeroRunTime>| it.0;
@@ -149,8 +148,9 @@ written! {
     [W: Written] At<W> => W::Value, |value| At::new(W::of(value)), |it: &At<W>| it.get().value();
 }
 
-impl<T: JsonSchema> JsonSchema for At<T> {
-    fn schema_name() -> Cow<'static, str> {
+#[cfg(feature = "schema")]
+impl<T: schemars::JsonSchema> schemars::JsonSchema for At<T> {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
         T::schema_name()
     }
 
@@ -158,7 +158,7 @@ impl<T: JsonSchema> JsonSchema for At<T> {
         T::inline_schema()
     }
 
-    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+    fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
         T::json_schema(generator)
     }
 }
@@ -166,16 +166,17 @@ impl<T: JsonSchema> JsonSchema for At<T> {
 /// The schema of a type that has no name of its own in the whole one.
 macro_rules! inline_schema {
     ([$($generics:tt)*] $type:ty, $name:literal, |$generator:tt| $schema:expr) => {
-        impl<$($generics)*> JsonSchema for $type {
-            fn schema_name() -> Cow<'static, str> {
-                Cow::Borrowed($name)
+        #[cfg(feature = "schema")]
+        impl<$($generics)*> schemars::JsonSchema for $type {
+            fn schema_name() -> std::borrow::Cow<'static, str> {
+                std::borrow::Cow::Borrowed($name)
             }
 
             fn inline_schema() -> bool {
                 true
             }
 
-            fn json_schema($generator: &mut SchemaGenerator) -> Schema {
+            fn json_schema($generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
                 $schema
             }
         }
@@ -198,7 +199,8 @@ pub trait Text: Sized {
     fn write(&self) -> String;
 
     /// Its JSON Schema.
-    fn schema() -> Schema;
+    #[cfg(feature = "schema")]
+    fn schema() -> schemars::Schema;
 }
 
 /// A [`Text`] as serde reads it.
@@ -294,9 +296,10 @@ impl<T: Named> Text for Name<T> {
         name_of(self.0).to_owned()
     }
 
-    fn schema() -> Schema {
+    #[cfg(feature = "schema")]
+    fn schema() -> schemars::Schema {
         let names: Vec<&str> = T::names().iter().map(|(name, _)| *name).collect();
-        json_schema!({ "type": "string", "enum": names })
+        schemars::json_schema!({ "type": "string", "enum": names })
     }
 }
 
@@ -352,7 +355,7 @@ impl From<Number> for String {
     }
 }
 
-inline_schema!([] Number, "Number", |_generator| json_schema!({
+inline_schema!([] Number, "Number", |_generator| schemars::json_schema!({
     "type": "string", "pattern": "^[1-9][0-9]*$"
 }));
 
@@ -382,13 +385,17 @@ impl<const MIN: u64, const MAX: u64> Serialize for Whole<MIN, MAX> {
     }
 }
 
-inline_schema!([const MIN: u64, const MAX: u64] Whole<MIN, MAX>, "Whole", |_| json_schema!({
+inline_schema!([const MIN: u64, const MAX: u64] Whole<MIN, MAX>, "Whole", |_| schemars::json_schema!({
     "type": "integer", "minimum": MIN, "maximum": MAX
 }));
 
 /// A decimal number above 0, kept exactly as it is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Positive(pub Decimal);
+
+/// Zero or a decimal above it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NotNegative(pub Decimal);
 
 /// A number as it is written.
 fn decimal(value: &Value) -> Option<Decimal> {
@@ -433,11 +440,14 @@ macro_rules! decimals {
             }
         }
 
-        inline_schema!([] $type, $name, |_| json_schema!($schema));
+        inline_schema!([] $type, $name, |_| schemars::json_schema!($schema));
     )+};
 }
 
 decimals! {
+    NotNegative, "NotNegative", |it| Some(NotNegative(it)),
+        "a decimal number from 0 on, such as 0.1",
+        { "type": "number", "minimum": 0 };
     Positive, "Positive", |it| (!it.is_zero()).then_some(Positive(it)),
         "a decimal number above 0 such as 60 or 2.5",
         { "type": "number", "exclusiveMinimum": 0 };

@@ -2,7 +2,6 @@
 //! bounds on what a client may cost, metrics, and a life in a thread of its
 //! own that can be ended gently or killed.
 
-mod answers;
 mod audit;
 mod connection;
 mod door;
@@ -11,11 +10,12 @@ mod extract;
 mod guard;
 pub mod metrics;
 mod notify;
+#[cfg(feature = "openapi")]
+pub mod openapi;
 mod query;
 mod serve;
 mod thread;
 
-pub use answers::{BadBody, BadQuery, Unavailable, UnknownJob};
 pub use door::{Door, Peer, allow_descriptors};
 pub use exchanges::{Capture, Exchange, Exchanges, capture};
 pub use extract::{Body, Path, Query, bytes, json_bytes, media_type};
@@ -37,7 +37,6 @@ use gridrig_protocol::rest::Problem;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
-use utoipa::openapi::OpenApi;
 
 /// Largest request body: a job is well below 10 KiB, the samples of a domain
 /// with a thousand clusters below 500 KiB.
@@ -79,28 +78,15 @@ impl IntoResponse for ProblemResponse {
     }
 }
 
-/// The description of a service with unsigned integers under the names of the
-/// OpenAPI format registry, `uint32` and `uint64`: utoipa writes `u-int32`,
-/// which no reader knows.
-pub fn described(openapi: OpenApi) -> OpenApi {
-    let read = openapi.to_json().ok().and_then(|text| {
-        let text = text.replace(r#""format":"u-int"#, r#""format":"uint"#);
-        serde_json::from_str(&text).ok()
-    });
-    read.unwrap_or(openapi)
-}
-
 /// Completes a service's routes: its own description under `/openapi.json`,
 /// and all that [`bounded`] adds.
-pub fn finish(router: Router, openapi: &OpenApi, metrics: Arc<Metrics>, faults: Faults) -> Router {
-    let document: Arc<str> = openapi.to_json().unwrap_or_default().into();
-    let describe = move || {
-        let document = Arc::clone(&document);
-        async move {
-            let media = [(header::CONTENT_TYPE, "application/json")];
-            (media, document.to_string())
-        }
-    };
+pub fn finish(
+    router: Router,
+    openapi: &'static str,
+    metrics: Arc<Metrics>,
+    faults: Faults,
+) -> Router {
+    let describe = move || async move { ([(header::CONTENT_TYPE, "application/json")], openapi) };
     let router = router.route("/openapi.json", get(describe));
     bounded(router, metrics, faults)
 }

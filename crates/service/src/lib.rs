@@ -44,15 +44,13 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::Semaphore;
 use tokio::task::JoinHandle;
-use utoipa::openapi::OpenApi;
-use utoipa_axum::router::OpenApiRouter;
 
 /// One kind of service, by how it is configured.
 ///
 /// - What it is: [`name`](Self::name), [`clock`](Self::clock),
 ///   [`keep_events`](Self::keep_events), [`journal`](Self::journal), [`resumed`](Self::resumed),
 ///   [`tls`](Self::tls), [`hosts`](Self::hosts), [`routes`](Self::routes),
-///   [`faces`](Self::faces).
+///   [`OPENAPI`](Self::OPENAPI), [`faces`](Self::faces).
 /// - When it crashes by plan: [`absences`](Self::absences), [`restart`](Self::restart).
 /// - What it runs: [`machine`](Self::machine), [`transport`](Self::transport),
 ///   [`companion`](Self::companion).
@@ -63,6 +61,10 @@ pub trait Service: Clone + Send + Sync + 'static {
     type Machine: JobHolder<Input: Serialize + DeserializeOwned>;
     /// How it sends.
     type Transport: Transport<Message = <Self::Machine as Participant>::Sends>;
+
+    /// The description of its routes that it serves: the shipped OpenAPI document. Tests make
+    /// it from the handlers, so that the program has no code for it.
+    const OPENAPI: &'static str;
 
     /// Its kind and name, for people.
     fn name(&self) -> String;
@@ -104,8 +106,8 @@ pub trait Service: Clone + Send + Sync + 'static {
         &[]
     }
 
-    /// Its routes, with their description.
-    fn routes() -> OpenApiRouter<App<Self>>;
+    /// Its routes.
+    fn routes() -> Router<App<Self>>;
 
     /// Interfaces of other systems that it offers besides its own. They are no
     /// part of its OpenAPI description: each follows a document of its own.
@@ -240,20 +242,14 @@ impl<S: Service> App<S> {
     }
 }
 
-/// The description that a service gives of itself.
-pub fn openapi<S: Service>() -> OpenApi {
-    http::described(S::routes().into_openapi())
-}
-
 fn router<S: Service>(app: App<S>, faults: Faults, capture: Capture) -> Router {
     let metrics = Arc::clone(&app.metrics);
-    let (router, _) = S::routes().split_for_parts();
     let faces = S::faces(&app);
-    let router = router
+    let router = S::routes()
         .with_state(app)
         .merge(faces)
         .layer(from_fn_with_state(capture, http::capture));
-    http::finish(router, &openapi::<S>(), metrics, faults)
+    http::finish(router, S::OPENAPI, metrics, faults)
 }
 
 /// Has this done with a machine, however much it has to do: after each pause

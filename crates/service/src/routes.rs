@@ -1,10 +1,9 @@
-//! The routes that every service has. To be named with their module in
-//! `routes!`, which looks for their descriptions beside them.
+//! The routes that every service has. Their descriptions are beside them, where tests of the
+//! services look for them.
 
 use crate::http::metrics::table;
 use crate::http::{
-    self, BadQuery, ENDS_PAGE, EndsQuery, EventsQuery, ListQuery, Path, Query, Result, Samples,
-    Unavailable, UnknownJob,
+    self, ENDS_PAGE, EndsQuery, EventsQuery, ListQuery, Path, Query, Result, Samples,
 };
 use crate::{App, Service, clock_samples, count_samples};
 use axum::Json;
@@ -21,14 +20,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// The jobs that are known here, by number.
-#[utoipa::path(
+#[cfg_attr(feature = "openapi", utoipa::path(
     get, path = "/v1/jobs", params(ListQuery),
     responses(
         (status = 200, description = "Jobs", body = JobList),
-        BadQuery,
-        Unavailable,
+        http::openapi::BadQuery,
+        http::openapi::Unavailable,
     )
-)]
+))]
 pub async fn list<S: Service>(
     State(app): State<App<S>>,
     Query(query): Query<ListQuery>,
@@ -47,14 +46,14 @@ pub async fn list<S: Service>(
 }
 
 /// One job.
-#[utoipa::path(
+#[cfg_attr(feature = "openapi", utoipa::path(
     get, path = "/v1/jobs/{id}", params(("id" = u32, Path, description = "The job's number")),
     responses(
         (status = 200, description = "The job", body = JobStatus),
-        UnknownJob,
-        Unavailable,
+        http::openapi::UnknownJob,
+        http::openapi::Unavailable,
     )
-)]
+))]
 pub async fn show<S: Service>(
     State(app): State<App<S>>,
     Path(id): Path<u32>,
@@ -92,14 +91,14 @@ where
 
 /// Ends of clients' jobs in the order in which they happened, for following
 /// many jobs with one request.
-#[utoipa::path(
+#[cfg_attr(feature = "openapi", utoipa::path(
     get, path = "/v1/ends", params(EndsQuery),
     responses(
         (status = 200, description = "Ends", body = EndPage),
-        BadQuery,
-        Unavailable,
+        http::openapi::BadQuery,
+        http::openapi::Unavailable,
     )
-)]
+))]
 pub async fn ends<S: Service>(
     State(app): State<App<S>>,
     Query(query): Query<EndsQuery>,
@@ -129,13 +128,13 @@ pub async fn ends<S: Service>(
 }
 
 /// The event log of this service: its newest events, as many as it keeps.
-#[utoipa::path(
+#[cfg_attr(feature = "openapi", utoipa::path(
     get, path = "/v1/events", params(EventsQuery),
     responses(
         (status = 200, description = "Events", body = EventPage),
-        BadQuery,
+        http::openapi::BadQuery,
     )
-)]
+))]
 pub async fn events<S: Service>(
     State(app): State<App<S>>,
     Query(query): Query<EventsQuery>,
@@ -155,13 +154,13 @@ pub async fn events<S: Service>(
 }
 
 /// Whether the service is there, and does what it is asked.
-#[utoipa::path(
+#[cfg_attr(feature = "openapi", utoipa::path(
     get, path = "/healthz",
     responses(
         (status = 200, description = "It is", body = String, content_type = "text/plain"),
-        Unavailable,
+        http::openapi::Unavailable,
     )
-)]
+))]
 pub async fn healthz<S: Service>(State(app): State<App<S>>) -> Result<&'static str> {
     let asked = tokio::time::timeout(HEALTH, app.call(|_, _| ()));
     asked.await.map_err(|_late| Problem::late())??;
@@ -172,13 +171,13 @@ pub async fn healthz<S: Service>(State(app): State<App<S>>) -> Result<&'static s
 const HEALTH: Duration = Duration::from_secs(5);
 
 /// Counters and gauges for Prometheus.
-#[utoipa::path(
+#[cfg_attr(feature = "openapi", utoipa::path(
     get, path = "/metrics",
     responses(
         (status = 200, description = "OpenMetrics text", body = String, content_type = "application/openmetrics-text"),
-        Unavailable,
+        http::openapi::Unavailable,
     )
-)]
+))]
 pub async fn metrics<S: Service>(State(app): State<App<S>>) -> Result<Response> {
     let config = Arc::clone(&app.config);
     let look = move |machine: &mut Driven<S::Machine>, now| {

@@ -16,7 +16,6 @@ use gridrig_core::discipline::DisciplineKind;
 use gridrig_core::time::SimDuration;
 use gridrig_results::stats::Distribution;
 use rayon::iter::{IntoParallelIterator as _, ParallelIterator as _};
-use schemars::JsonSchema;
 use serde::Serialize;
 
 /// Two waits that are no further apart are the same.
@@ -34,7 +33,8 @@ pub struct Options {
 }
 
 /// A log and its model, side by side.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Twin {
     /// The log as it was named.
     pub file: String,

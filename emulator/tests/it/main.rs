@@ -18,6 +18,7 @@ mod need;
 mod nodes;
 mod openapi;
 mod reservations;
+mod routes;
 mod tls;
 mod ws_agreement;
 mod xrsl;

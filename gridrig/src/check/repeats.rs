@@ -3,7 +3,6 @@
 use crate::scenario::Scenario;
 use anyhow::{Context as _, ensure};
 use gridrig_results::compare::{self, Options};
-use schemars::JsonSchema;
 use serde::Serialize;
 use std::fmt;
 use std::path::PathBuf;
@@ -11,7 +10,8 @@ use std::path::PathBuf;
 /// Repeats that it takes, for a chance of 0.8 each, to find policies equivalent that do
 /// not differ, and one better than another from which it differs by twice what matters
 /// (`docs/compare.md`).
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Repeats {
     /// The first primary figure.
     pub figure: String,

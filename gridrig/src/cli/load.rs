@@ -4,7 +4,6 @@ use super::values;
 use anyhow::ensure;
 use clap::{Args, ValueEnum};
 use gridrig_scenario::external::OutletText;
-use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -42,7 +41,8 @@ pub struct LoadArgs {
 }
 
 /// What is asked for.
-#[derive(Clone, Debug, Args, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Args, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Plan {
     /// Number of clients when all have joined; each has one request under way
     #[arg(long, value_name = "N", default_value = "15",
@@ -51,17 +51,17 @@ pub struct Plan {
     /// One more client joins after this time; with 0s all begin at once
     #[arg(long, value_name = "DURATION", default_value = "30s", value_parser = values::wall)]
     #[serde(rename = "every_s", serialize_with = "seconds")]
-    #[schemars(with = "f64")]
+    #[cfg_attr(test, schemars(with = "f64"))]
     pub every: Duration,
     /// How long each client submits, at most 1d
     #[arg(long = "for", value_name = "DURATION", default_value = "15min", value_parser = values::wall)]
     #[serde(rename = "for_s", serialize_with = "seconds")]
-    #[schemars(with = "f64")]
+    #[cfg_attr(test, schemars(with = "f64"))]
     pub each: Duration,
     /// Time after which a request counts as failed
     #[arg(long, value_name = "DURATION", default_value = "30s", value_parser = values::wall)]
     #[serde(rename = "timeout_s", serialize_with = "seconds")]
-    #[schemars(with = "f64")]
+    #[cfg_attr(test, schemars(with = "f64"))]
     pub timeout: Duration,
     /// Processors of every job
     #[arg(long, value_name = "N", default_value = "1",
@@ -70,7 +70,7 @@ pub struct Plan {
     /// How long every job runs
     #[arg(long, value_name = "DURATION", default_value = "1s", value_parser = values::wall)]
     #[serde(rename = "run_time_s", serialize_with = "seconds")]
-    #[schemars(with = "f64")]
+    #[cfg_attr(test, schemars(with = "f64"))]
     pub run_time: Duration,
     /// What a client waits for before its next job
     #[arg(long, value_enum, default_value_t)]
@@ -78,7 +78,8 @@ pub struct Plan {
 }
 
 /// When a request is over.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Until {
     /// The job is accepted.

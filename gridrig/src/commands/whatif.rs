@@ -15,7 +15,6 @@ use gridrig_tracelab::characterize::calendar::{Clock, ClockSource};
 use gridrig_tracelab::load::{Loaded, load};
 use gridrig_tracelab::spec::{SizeFrom, TraceWindow};
 use gridrig_tracelab::twin::{Grade, Options, Twin, twin};
-use schemars::JsonSchema;
 use serde::Serialize;
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -79,7 +78,8 @@ enum Align {
 }
 
 /// The document of `--json`.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(super) struct Told<'a> {
     /// In the order of the logs; null for a log without recorded waits.
     twins: Vec<Option<Twin>>,

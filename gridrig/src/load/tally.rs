@@ -5,7 +5,6 @@ use super::Outcome;
 use crate::cli::{Plan, Until};
 use crate::estimate::Histogram;
 use crate::words::many;
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -25,7 +24,8 @@ pub(super) struct Request {
 }
 
 /// Response times in seconds; quantiles to three significant digits.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Times {
     /// Their mean.
     pub mean: f64,
@@ -38,7 +38,8 @@ pub struct Times {
 }
 
 /// The requests that ended while there were so many clients.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Level {
     /// How many there were.
     pub clients: u32,
@@ -61,7 +62,8 @@ pub struct Level {
 }
 
 /// Requests that failed in one way.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Failures {
     /// `refused` (answered, and not accepted), `busy`, `timed-out`, `not-reached`,
     /// `no-answer` (the connection broke, or a command was killed) or `not-completed`.
@@ -75,7 +77,8 @@ pub struct Failures {
 }
 
 /// Figures from elsewhere.
-#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Paper {
     /// Where they stand.
     pub source: String,
@@ -96,7 +99,8 @@ impl Paper {
 }
 
 /// What `gridrig load --json` prints.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Report {
     /// What was asked for.
     #[serde(flatten)]

@@ -7,7 +7,6 @@ use gridrig_core::load::Fraction;
 use gridrig_core::message::JobEnd;
 use gridrig_core::plan::Waiting;
 use gridrig_core::policy::{Candidate, Queued};
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -19,27 +18,9 @@ pub const DISCIPLINE: &str = "gridrig.discipline.1";
 /// The columns of a pass.
 pub const LISTS: [&str; 2] = ["waiting", "running"];
 
-/// All messages, for their schema.
-#[derive(Serialize, JsonSchema)]
-pub struct Messages {
-    /// The first line to a program.
-    hello: Hello,
-    /// Its answer.
-    hello_answer: HelloAnswer,
-    /// Each further line.
-    cycle: Cycle,
-    /// The answer to it.
-    cycle_answer: CycleAnswer,
-    /// The first line to the program of a discipline.
-    discipline_hello: DisciplineHello,
-    /// Each further line to it.
-    pass: Pass,
-    /// The answer to it.
-    pass_answer: PassAnswer,
-}
-
 /// The first line to a program.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Hello {
     /// `gridrig.policy.1`.
     pub protocol: &'static str,
@@ -56,7 +37,8 @@ pub struct Hello {
 }
 
 /// A candidate, by what never changes.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Known {
     /// Its name.
     pub name: String,
@@ -73,7 +55,8 @@ pub struct Known {
 }
 
 /// Nodes that are alike.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 struct Nodes {
     count: u32,
     processors: u32,
@@ -119,7 +102,8 @@ impl Known {
 }
 
 /// The answer to the first line.
-#[derive(Serialize, Deserialize, JsonSchema)]
+#[derive(Deserialize)]
+#[cfg_attr(test, derive(Serialize, schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct HelloAnswer {
     /// The protocol of the first line.
@@ -157,7 +141,8 @@ fn number(fraction: Fraction) -> Value {
 }
 
 /// A cycle of the broker in which jobs wait.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Cycle {
     /// Which line this is, from 1.
     pub cycle: u64,
@@ -172,7 +157,8 @@ pub struct Cycle {
 }
 
 /// A job that waits.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Request {
     /// Its number in the run.
     job: u32,
@@ -192,7 +178,8 @@ pub struct Request {
 }
 
 /// A component of a job.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 struct Part {
     processors: u32,
     architecture: Option<String>,
@@ -247,7 +234,8 @@ impl From<&Queued<'_>> for Request {
 }
 
 /// A job that has ended.
-#[derive(Clone, Serialize, JsonSchema)]
+#[derive(Clone, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Ended {
     /// Its number in the run.
     job: u32,
@@ -275,7 +263,8 @@ impl Ended {
 }
 
 /// The answer to a cycle.
-#[derive(PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(PartialEq, Deserialize)]
+#[cfg_attr(test, derive(Serialize, schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct CycleAnswer {
     /// One for each request, in their order.
@@ -283,7 +272,8 @@ pub struct CycleAnswer {
 }
 
 /// What becomes of a job.
-#[derive(Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, PartialEq, Deserialize)]
+#[cfg_attr(test, derive(Serialize, schemars::JsonSchema))]
 #[serde(untagged, deny_unknown_fields)]
 pub enum Answer {
     /// The candidate in this place gets it.
@@ -298,7 +288,8 @@ pub enum Answer {
 }
 
 /// The first line to the program of a discipline.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct DisciplineHello {
     /// `gridrig.discipline.1`.
     pub protocol: &'static str,
@@ -313,7 +304,8 @@ pub struct DisciplineHello {
 }
 
 /// A scheduling pass of a cluster in which jobs wait.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Pass {
     /// Which pass this is, from 1.
     pub pass: u64,
@@ -330,7 +322,8 @@ pub struct Pass {
 }
 
 /// A job that waits in a cluster.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Waits {
     /// Its number in the run.
     pub job: u32,
@@ -343,7 +336,8 @@ pub struct Waits {
 }
 
 /// A job that runs.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Runs {
     /// Its number in the run.
     pub job: u32,
@@ -365,11 +359,32 @@ impl From<&Waiting> for Waits {
 }
 
 /// The answer to a pass.
-#[derive(PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(PartialEq, Deserialize)]
+#[cfg_attr(test, derive(Serialize, schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct PassAnswer {
     /// Jobs that are to start, in this order; one that does not fit goes on waiting.
     pub start: Vec<u32>,
     /// When there is to be a pass though nothing has changed.
     pub wakeup_s: Option<f64>,
+}
+
+/// All messages, for their schema.
+#[cfg(test)]
+#[derive(Serialize, schemars::JsonSchema)]
+pub struct Messages {
+    /// The first line to a program.
+    hello: Hello,
+    /// Its answer.
+    hello_answer: HelloAnswer,
+    /// Each further line.
+    cycle: Cycle,
+    /// The answer to it.
+    cycle_answer: CycleAnswer,
+    /// The first line to the program of a discipline.
+    discipline_hello: DisciplineHello,
+    /// Each further line to it.
+    pass: Pass,
+    /// The answer to it.
+    pass_answer: PassAnswer,
 }

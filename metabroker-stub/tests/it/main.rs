@@ -12,6 +12,8 @@ mod openapi;
 mod peer_tls;
 mod pushed_forms;
 mod resources;
+#[path = "../../../emulator/tests/it/routes.rs"]
+mod routes;
 mod sessions;
 mod submissions;
 mod way_back;

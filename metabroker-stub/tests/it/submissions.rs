@@ -81,8 +81,9 @@ async fn a_policy_that_claims_refuses_what_it_cannot_keep_to_by_its_field() {
                 "{policy}"
             );
         };
-        let window = "field start_window = \"60000 to 90000\": expected matchmaking \"route\" or \
-                      a policy that reserves: under co-allocate nobody asks for windows";
+        let window = "field start_window = \"60000 to 90000\": expected no window under a \
+                      policy that claims processors: one that places no components asks for \
+                      windows, and so does co-reservation";
         refused(&windowed, window).await;
         let many = format!(
             "field more_components = \"63 components\": expected at most 62 under {policy}, which \

@@ -11,10 +11,10 @@ use gridrig_core::ids::JobId;
 use gridrig_core::job::MOST_COMPONENTS;
 use gridrig_core::time::{Decimal, SimDuration, SimTime};
 use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
 
 /// What a broker wants of an LRMS.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum ClaimKind {
     /// Processors are to be held for a part of the job, if they are free at once.
@@ -31,12 +31,13 @@ pub enum ClaimKind {
 
 /// A broker to an LRMS about processors for a part of a job that several clusters run
 /// together (docs/coallocation.md).
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
-#[schema(example = json!({
+#[cfg_attr(feature = "openapi", schema(example = json!({
     "kind": "begin", "from": {"kind": "broker"}, "id": 7, "asked_ns": 60_001_000_000_u64,
     "at_ns": 75_000_000_000_u64, "lasts": "95s", "leads": true
-}))]
+})))]
 pub struct ClaimOrder {
     /// What is wanted.
     pub kind: ClaimKind,
@@ -59,20 +60,26 @@ pub struct ClaimOrder {
     /// The components of the job that are for this cluster, by their positions
     /// from 0; left out for a job of one component that is divided.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    #[schema(max_items = 64)]
+    #[cfg_attr(feature = "openapi", schema(max_items = 64))]
     pub components: Vec<u32>,
     /// How many processors of a job that is divided.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(minimum = 1)]
+    #[cfg_attr(feature = "openapi", schema(minimum = 1))]
     pub processors: Option<u32>,
     /// How long the part is thought to need them: to hold on a node of speed 1.0, to reserve
     /// on any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(pattern = "^([0-9]+\\.?[0-9]*|\\.[0-9]+)(ns|us|ms|s|m|min|h|d|w)$")]
+    #[cfg_attr(
+        feature = "openapi",
+        schema(pattern = "^([0-9]+\\.?[0-9]*|\\.[0-9]+)(ns|us|ms|s|m|min|h|d|w)$")
+    )]
     pub needed_for: Option<String>,
     /// They are given back if nothing more is heard for so long.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(pattern = "^([0-9]+\\.?[0-9]*|\\.[0-9]+)(ns|us|ms|s|m|min|h|d|w)$")]
+    #[cfg_attr(
+        feature = "openapi",
+        schema(pattern = "^([0-9]+\\.?[0-9]*|\\.[0-9]+)(ns|us|ms|s|m|min|h|d|w)$")
+    )]
     pub timeout: Option<String>,
     /// To reserve: the first start that will do, in nanoseconds of the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -85,7 +92,10 @@ pub struct ClaimOrder {
     pub at_ns: Option<u64>,
     /// To begin: how long the job runs from then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(pattern = "^([0-9]+\\.?[0-9]*|\\.[0-9]+)(ns|us|ms|s|m|min|h|d|w)$")]
+    #[cfg_attr(
+        feature = "openapi",
+        schema(pattern = "^([0-9]+\\.?[0-9]*|\\.[0-9]+)(ns|us|ms|s|m|min|h|d|w)$")
+    )]
     pub lasts: Option<String>,
     /// To begin: whether this cluster tells of the start and the end of the job.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -226,11 +236,12 @@ fn bits_of(components: &[u32]) -> Result<u64> {
 }
 
 /// An LRMS to its broker: whether processors are held, or reserved, for a part of a job.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
-#[schema(example = json!({
+#[cfg_attr(feature = "openapi", schema(example = json!({
     "from": {"kind": "lrms", "id": 2}, "id": 7, "asked_ns": 60_001_000_000_u64, "speed": "1"
-}))]
+})))]
 pub struct ClaimNotice {
     /// Who says so.
     pub from: Place,

@@ -10,14 +10,14 @@ use gridrig_core::job::{
     Component, Components, Division, Input, MOST_COMPONENTS, MOST_INPUTS, Requirements,
 };
 use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
 
 /// A component of a job: processors that need the same of their nodes.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct JobComponent {
     /// Processors wanted.
-    #[schema(minimum = 1)]
+    #[cfg_attr(feature = "openapi", schema(minimum = 1))]
     pub processors: u32,
     /// What its nodes must offer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -28,7 +28,8 @@ pub struct JobComponent {
 }
 
 /// Data that a component reads: it is at its cluster before the job starts.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct JobInput {
     /// The position of the component, from 0.
@@ -38,7 +39,7 @@ pub struct JobInput {
     pub data_mib: u64,
     /// The numbers of the clusters that have it; left out, it comes from elsewhere.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    #[schema(max_items = 64)]
+    #[cfg_attr(feature = "openapi", schema(max_items = 64))]
     pub clusters: Vec<u16>,
 }
 
@@ -85,7 +86,8 @@ pub fn inputs(given: &[JobInput], job: &Components) -> Result<Box<[Input]>> {
 
 /// How a job of one component may be divided over several clusters: within bounds, or into
 /// components of given sizes (docs/coallocation.md).
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct JobDivision {
     /// The least processors on a cluster; 0 is any.
@@ -96,7 +98,7 @@ pub struct JobDivision {
     pub most_components: u32,
     /// Instead: into components of these sizes, the ways in order of preference.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    #[schema(max_items = 64)]
+    #[cfg_attr(feature = "openapi", schema(max_items = 64))]
     pub splits: Vec<Vec<u32>>,
 }
 
@@ -161,16 +163,17 @@ impl JobDivision {
 }
 
 /// What a job's nodes must offer.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct JobRequirements {
     /// Processor architecture, without regard to case.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(max_length = 200)]
+    #[cfg_attr(feature = "openapi", schema(max_length = 200))]
     pub architecture: Option<String>,
     /// Operating system, without regard to case.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(max_length = 200)]
+    #[cfg_attr(feature = "openapi", schema(max_length = 200))]
     pub os: Option<String>,
     /// Memory per processor in KiB.
     #[serde(default)]

@@ -9,10 +9,10 @@ use gridrig_core::agent::{Arrival, Asked, Deal, ToPeer};
 use gridrig_core::ids::{ClusterId, JobId};
 use gridrig_core::time::SimTime;
 use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
 
 /// What is said.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum DealKind {
     /// The sender asks for the processors that the job needs.
@@ -29,12 +29,13 @@ pub enum DealKind {
 }
 
 /// One broker to another about processors (docs/matchmaking.md).
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
-#[schema(example = json!({
+#[cfg_attr(feature = "openapi", schema(example = json!({
     "kind": "delegate", "from": {"kind": "broker", "id": 1}, "id": 7,
     "asked_ns": 60_050_000_000_u64, "cluster": 2
-}))]
+})))]
 pub struct DealNotice {
     /// What is said.
     pub kind: DealKind,

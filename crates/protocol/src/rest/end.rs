@@ -7,7 +7,6 @@ use gridrig_core::job::Reason;
 use gridrig_core::message::{EndState, JobEnd};
 use gridrig_core::time::SimTime;
 use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
 
 words! {
     /// Where a job stands.
@@ -38,13 +37,17 @@ impl JobState {
 
 // In the protocol of peers it is `JobReport`, and tells of any state.
 /// The end of a job.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct JobEndReport {
     /// The job's number.
     pub job: u32,
     /// `completed`, `rejected`, `cancelled` or `failed`.
-    #[schema(value_type = String, pattern = "^(completed|rejected|cancelled|failed)$")]
+    #[cfg_attr(
+        feature = "openapi",
+        schema(value_type = String, pattern = "^(completed|rejected|cancelled|failed)$")
+    )]
     pub state: JobState,
     /// Why it was rejected or failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -137,7 +140,8 @@ pub(super) fn reason_of(name: Option<&str>) -> Result<Reason> {
 
 /// Ends of the jobs that entered at a service, in the order in which it learnt
 /// of them.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct EndPage {
     /// Position of the first one; above the wanted one if older ends are
     /// forgotten.

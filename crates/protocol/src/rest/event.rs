@@ -8,10 +8,10 @@ use gridrig_core::ids::JobId;
 use gridrig_core::placement::PlacementRun;
 use gridrig_core::time::SimTime;
 use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
 
 /// One event. Which of the optional fields are there depends on its kind.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct EventReport {
     /// When, in nanoseconds of the run.
@@ -39,7 +39,8 @@ pub struct EventReport {
 }
 
 /// Some of a service's events.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct EventPage {
     /// Position of the first one; above the wanted one if older events are
     /// forgotten.

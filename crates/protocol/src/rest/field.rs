@@ -9,7 +9,11 @@ const MAX_NAME: usize = 200;
 
 pub(super) fn checked(field: &str, text: String) -> Result<Arc<str>> {
     match text.is_empty() || is_longer(&text, MAX_NAME) || text.contains(char::is_control) {
-        true => Err(Problem::field(field, &text, "1 to 200 characters")),
+        true => Err(Problem::field(
+            field,
+            &text,
+            "1 to 200 characters, none of them a control character",
+        )),
         false => Ok(text.into()),
     }
 }

@@ -7,12 +7,12 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
-use utoipa::ToSchema;
 
 /// Generic resources by name, with or without a type, each with its number.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(transparent)]
-#[schema(example = json!({"gpu": 2}))]
+#[cfg_attr(feature = "openapi", schema(example = json!({"gpu": 2})))]
 pub struct GenericCounts(pub BTreeMap<String, u64>);
 
 impl GenericCounts {

@@ -12,23 +12,27 @@ use gridrig_core::resource::{Resource, Resources};
 use gridrig_core::time::{Decimal, SimTime};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use utoipa::ToSchema;
 
 /// A mean as the exact fraction `sum / weight_ns`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct MeanReport {
     /// Value times nanoseconds, as a decimal string: it can pass 2^64. A broker
     /// takes means of at most 2^24.
-    #[schema(pattern = "^[0-9]{1,39}$", example = "0")]
+    #[cfg_attr(feature = "openapi", schema(pattern = "^[0-9]{1,39}$", example = "0"))]
     pub sum: String,
     /// Nanoseconds, or 1 for the value of an instant.
-    #[schema(minimum = 1, maximum = 300_000_000_000_u64)]
+    #[cfg_attr(
+        feature = "openapi",
+        schema(minimum = 1, maximum = 300_000_000_000_u64)
+    )]
     pub weight_ns: u64,
 }
 
 /// The load of one cluster, sampled at an instant.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct LoadReport {
     /// Which cluster.
@@ -40,15 +44,18 @@ pub struct LoadReport {
     /// Busy processors.
     pub busy: u32,
     /// Queued jobs.
-    #[schema(minimum = 0, maximum = 4_294_967_295_u64)]
+    #[cfg_attr(feature = "openapi", schema(minimum = 0, maximum = 4_294_967_295_u64))]
     pub queued: u64,
     /// Processors that the queued jobs want.
-    #[schema(minimum = 0, maximum = 4_611_686_018_427_387_904_u64)]
+    #[cfg_attr(
+        feature = "openapi",
+        schema(minimum = 0, maximum = 4_611_686_018_427_387_904_u64)
+    )]
     pub queued_processors: u64,
     /// Processor-nanoseconds still to be done, as a decimal string. A real
     /// LRMS does not know it and says 0; no policy that runs in real time
     /// looks at it. A broker takes at most 2^90.
-    #[schema(pattern = "^[0-9]{1,39}$", example = "0")]
+    #[cfg_attr(feature = "openapi", schema(pattern = "^[0-9]{1,39}$", example = "0"))]
     pub work_left: String,
     /// Queued jobs over 30 s.
     pub queued_mean_30s: MeanReport,
@@ -186,7 +193,8 @@ fn bounded(field: &str, value: u64, most: u64) -> Result<u64> {
 }
 
 /// Samples on their way to a broker.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct InfoReport {
     /// Who sends them.
@@ -213,7 +221,8 @@ impl InfoReport {
 }
 
 /// The clock of a service.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct ClockInfo {
     /// Time 0 of the run, in nanoseconds since 1970.
     pub epoch_unix_ns: u64,
@@ -224,7 +233,8 @@ pub struct ClockInfo {
 }
 
 /// Identical nodes of a cluster.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct NodeGroup {
     /// Its name, if it has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -303,7 +313,8 @@ impl NodeGroup {
 }
 
 /// An LRMS: what it is made of and how loaded it is.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct ClusterInfo {
     /// Its number in the run.
     pub cluster: u16,
@@ -325,7 +336,8 @@ pub struct ClusterInfo {
 }
 
 /// A candidate of a broker, and how old its knowledge of it is.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct CandidateInfo {
     /// Who.
     pub place: Place,
@@ -336,7 +348,8 @@ pub struct CandidateInfo {
 }
 
 /// A broker: what it holds and what it knows.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct BrokerInfo {
     /// Its domain's number in the run.
     pub domain: u16,
@@ -357,7 +370,8 @@ pub struct BrokerInfo {
 }
 
 /// A broker that another one knows.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct PeerInfo {
     /// Its domain's number in the run.
     pub domain: u16,
@@ -377,7 +391,8 @@ pub struct PeerInfo {
 }
 
 /// How a session with a peer stands.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct SessionInfo {
     /// `closed`, `open`, `suspect`, `lost` or `ended`.
     pub state: String,
@@ -409,9 +424,10 @@ pub struct SessionInfo {
 }
 
 /// Whether a broker takes new jobs.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
-#[schema(example = json!({"draining": true}))]
+#[cfg_attr(feature = "openapi", schema(example = json!({"draining": true})))]
 pub struct DrainChange {
     /// It takes none; else it is back at work.
     pub draining: bool,
@@ -430,67 +446,27 @@ impl DrainChange {
 }
 
 /// What a broker shall be to a peer.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
-#[schema(example = json!({"role": "provider"}))]
+#[cfg_attr(feature = "openapi", schema(example = json!({"role": "provider"})))]
 pub struct RoleChange {
     /// `provider` (takes its jobs), `consumer` (sends it jobs), `both` or
     /// `none`.
-    #[schema(pattern = "^(provider|consumer|both|none)$")]
+    #[cfg_attr(
+        feature = "openapi",
+        schema(pattern = "^(provider|consumer|both|none)$")
+    )]
     pub role: String,
 }
 
 /// The brokers that a broker knows.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct PeerList {
     /// By number of the domain.
     pub peers: Vec<PeerInfo>,
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_sample_survives_the_wire_exactly() {
-        let mean = |sum, weight| Mean { sum, weight };
-        let sample = LoadSample {
-            cluster: ClusterId(3),
-            at: SimTime::from_secs(15),
-            processors: 225,
-            busy: 17,
-            queued: 1_000_000,
-            queued_processors: 9,
-            work_left: u128::from(u64::MAX) + 5,
-            queued_means: [mean(1 << 58, 30_000_000_000), mean(2, 299_999_999_999)],
-            busy_means: [mean(0, 1), mean(7, 7)],
-            space: FreeSpace {
-                memory_kib: Some(u64::MAX),
-                node_memory_kib: Some(4096),
-                disk_mib: None,
-                generic: [("gpu".into(), 0), ("nic".into(), 3)].into(),
-            }
-            .into(),
-        };
-        let text = serde_json::to_string(&LoadReport::from(&sample)).unwrap();
-        let read: LoadReport = serde_json::from_str(&text).unwrap();
-        assert_eq!(LoadSample::try_from(&read), Ok(sample));
-        // None is not said, as in XML.
-        let mut said: serde_json::Value = serde_json::from_str(&text).unwrap();
-        said["free_generic_resources"] = serde_json::json!({});
-        let read: LoadReport = serde_json::from_value(said).unwrap();
-        assert_eq!(read.free_generic_resources, None);
-    }
-
-    #[test]
-    fn a_mean_without_weight_is_refused() {
-        let mut report = LoadReport::from(&LoadSample::idle(ClusterId(0), 4));
-        report.busy_mean_30s.weight_ns = 0;
-        let problem = LoadSample::try_from(&report).unwrap_err();
-        assert!(
-            problem.detail.contains("busy_mean_30s.weight_ns"),
-            "{}",
-            problem.detail
-        );
-    }
-}
+mod tests;

@@ -18,34 +18,40 @@ use reqwest::Url;
 use serde::{Deserialize, Serialize};
 use std::num::NonZeroU32;
 use std::sync::Arc;
-use utoipa::ToSchema;
 
 /// A job that is handed over, by a client or by a broker. Only `processors`
 /// and `run_time` are needed.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
-#[schema(example = json!({"processors": 2, "run_time": "60s"}))]
+#[cfg_attr(feature = "openapi", schema(example = json!({"processors": 2, "run_time": "60s"})))]
 pub struct JobSubmission {
     /// Processors wanted; of the first component, where the job has more.
-    #[schema(minimum = 1)]
+    #[cfg_attr(feature = "openapi", schema(minimum = 1))]
     pub processors: u32,
     /// How long it runs on a node of speed 1.0, with unit: ns, us, ms, s, min
     /// (or m), h, d or w; a whole number of nanoseconds, at most 584 years.
-    #[schema(
-        example = "60s",
-        pattern = "^([0-9]+\\.?[0-9]*|\\.[0-9]+)(ns|us|ms|s|m|min|h|d|w)$"
+    #[cfg_attr(
+        feature = "openapi",
+        schema(
+            example = "60s",
+            pattern = "^([0-9]+\\.?[0-9]*|\\.[0-9]+)(ns|us|ms|s|m|min|h|d|w)$"
+        )
     )]
     pub run_time: String,
     /// The user's estimate, with unit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(pattern = "^([0-9]+\\.?[0-9]*|\\.[0-9]+)(ns|us|ms|s|m|min|h|d|w)$")]
+    #[cfg_attr(
+        feature = "openapi",
+        schema(pattern = "^([0-9]+\\.?[0-9]*|\\.[0-9]+)(ns|us|ms|s|m|min|h|d|w)$")
+    )]
     pub requested_time: Option<String>,
     /// What its nodes must offer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub requirements: Option<JobRequirements>,
     /// Its other components, which start and end with the first, on one cluster.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    #[schema(max_items = 63)]
+    #[cfg_attr(feature = "openapi", schema(max_items = 63))]
     pub more_components: Vec<JobComponent>,
     /// The number of the only cluster that will do for the first component: for a broker
     /// whose policy places components.
@@ -65,12 +71,12 @@ pub struct JobSubmission {
     /// the first answer and never run twice. The replayer and the brokers use
     /// `RUN/ORIGIN/JOB/HOP`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(min_length = 1, max_length = 200)]
+    #[cfg_attr(feature = "openapi", schema(min_length = 1, max_length = 200))]
     pub key: Option<String>,
     /// An `http://` URL to which the news of the job's end is posted. Its host
     /// is this machine's loopback, unless the service allows others.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(max_length = 2000, pattern = "^http://")]
+    #[cfg_attr(feature = "openapi", schema(max_length = 2000, pattern = "^http://"))]
     pub notify: Option<String>,
     /// The domain of the broker that sends the job; left out by clients.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -90,15 +96,15 @@ pub struct JobSubmission {
     pub data_kib: u64,
     /// What its components read, where several clusters run them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    #[schema(max_items = 256)]
+    #[cfg_attr(feature = "openapi", schema(max_items = 256))]
     pub inputs: Vec<JobInput>,
     /// The account or project that it is charged to, by its number.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<u32>, minimum = 1)]
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<u32>, minimum = 1))]
     pub account: Option<NonZeroU32>,
     /// The program that it runs, by its number.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<u32>, minimum = 1)]
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<u32>, minimum = 1))]
     pub executable: Option<NonZeroU32>,
     /// When it is to start: it asks for processors that are reserved for it, and is refused
     /// by a cluster that has none then.
@@ -127,7 +133,8 @@ pub struct JobSubmission {
 }
 
 /// Within which a job is to start, in nanoseconds of the run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct JobStartWindow {
     /// Not before.
@@ -165,15 +172,16 @@ impl JobStartWindow {
 }
 
 /// In which reservation a job is to run.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct JobReservation {
     /// Its name.
-    #[schema(min_length = 1, max_length = 200)]
+    #[cfg_attr(feature = "openapi", schema(min_length = 1, max_length = 200))]
     pub name: String,
     /// Whose job it is; not asked where the client has a certificate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(min_length = 1, max_length = 200)]
+    #[cfg_attr(feature = "openapi", schema(min_length = 1, max_length = 200))]
     pub user: Option<String>,
 }
 
@@ -297,7 +305,8 @@ fn owned(text: &Option<Arc<str>>) -> Option<String> {
 }
 
 /// The answer to a submission. A repeated submission gets the first one again.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct JobReceipt {
     /// The job's number.
     pub id: u32,
@@ -307,12 +316,16 @@ pub struct JobReceipt {
     /// Why it was refused.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// When that was decided, in nanoseconds of the run.
+    /// When that was decided, in nanoseconds of the run. Ours always say so; whoever submits
+    /// does not need it.
+    #[serde(default)]
+    #[schema(required = true)]
     pub at_ns: u64,
 }
 
 /// A job as it stands.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct JobStatus {
     /// The job's number.
     pub id: u32,
@@ -326,11 +339,11 @@ pub struct JobStatus {
     pub identity: Option<String>,
     /// The account or project that it is charged to, by its number.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<u32>, minimum = 1)]
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<u32>, minimum = 1))]
     pub account: Option<NonZeroU32>,
     /// The program that it runs, by its number.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<u32>, minimum = 1)]
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<u32>, minimum = 1))]
     pub executable: Option<NonZeroU32>,
     /// When it is to start.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -339,7 +352,7 @@ pub struct JobStatus {
     pub processors: u32,
     /// The components after the first, which has the other processors.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    #[schema(max_items = 63)]
+    #[cfg_attr(feature = "openapi", schema(max_items = 63))]
     pub more_components: Vec<JobComponent>,
     /// Run time on a node of speed 1.0.
     pub run_time: String,
@@ -419,7 +432,8 @@ impl JobStatus {
 }
 
 /// Some of the jobs of a service.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct JobList {
     /// Jobs by number.
     pub jobs: Vec<JobStatus>,

@@ -1,19 +1,20 @@
 //! Nodes of an LRMS that are taken down and up by hand.
 
 use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
 
 /// Whether a node is to be up.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
-#[schema(example = json!({"up": false}))]
+#[cfg_attr(feature = "openapi", schema(example = json!({"up": false})))]
 pub struct NodeState {
     /// It runs jobs; else it is down.
     pub up: bool,
 }
 
 /// The nodes of an LRMS.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct NodeList {
     /// How many there are: `n1`, `n2`, ... over all resources in file order.
     pub nodes: u32,

@@ -8,11 +8,11 @@ use gridrig_core::ids::JobId;
 use gridrig_core::message::{JobEnd, News};
 use gridrig_core::time::SimTime;
 use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
 
 /// The name of a letter. A letter that is delivered again has the same name
 /// and no further effect.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct LetterName {
     /// Which life of the sender wrote it.
@@ -40,7 +40,8 @@ impl From<LetterName> for EnvelopeId {
 }
 
 /// What a notification is about.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum NoticeKind {
     /// The job is over.
@@ -50,13 +51,14 @@ pub enum NoticeKind {
 }
 
 /// News about a job, on its way back to whoever sent the job.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
-#[schema(example = json!({
+#[cfg_attr(feature = "openapi", schema(example = json!({
     "kind": "ended", "from": {"kind": "lrms", "id": 0},
     "job": {"job": 7, "state": "completed", "cluster": 0,
             "start_ns": 5_000_000_000_u64, "finish_ns": 65_000_000_000_u64}
-}))]
+})))]
 pub struct JobNotice {
     /// What has happened.
     pub kind: NoticeKind,

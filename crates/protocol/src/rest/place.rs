@@ -6,10 +6,10 @@ use gridrig_core::ids::{ClusterId, DomainId};
 use gridrig_core::message::Target;
 use gridrig_core::placement::PlacementRun;
 use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
 
 /// A kind of participant.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum PlaceKind {
     /// Whoever submits.
@@ -22,7 +22,8 @@ pub enum PlaceKind {
 }
 
 /// A participant of the grid.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Place {
     /// What it is.
@@ -76,7 +77,8 @@ impl Place {
 
 /// Neighbouring nodes of one resource, each giving the same number of
 /// processors.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct PlacementReport {
     /// Position of the resource in the cluster's description, from 0.

@@ -8,13 +8,13 @@ use gridrig_core::time::Decimal;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use utoipa::ToSchema;
 
 /// Most benchmarks of a job or a cluster.
 const MOST_BENCHMARKS: usize = 64;
 
 /// What the user of a job prefers and knows: a broker that predicts goes by it.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct JobPreferences {
     /// That it starts early, or is done early; left out, what the broker's policy is for.
@@ -26,16 +26,23 @@ pub struct JobPreferences {
     pub benchmarks: BTreeMap<String, JobBenchmark>,
     /// How long the files that it reads take to be in place, with unit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(pattern = "^([0-9]+\\.?[0-9]*|\\.[0-9]+)(ns|us|ms|s|m|min|h|d|w)$")]
+    #[cfg_attr(
+        feature = "openapi",
+        schema(pattern = "^([0-9]+\\.?[0-9]*|\\.[0-9]+)(ns|us|ms|s|m|min|h|d|w)$")
+    )]
     pub stage_in: Option<String>,
     /// How long the files that it writes take to be back, with unit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(pattern = "^([0-9]+\\.?[0-9]*|\\.[0-9]+)(ns|us|ms|s|m|min|h|d|w)$")]
+    #[cfg_attr(
+        feature = "openapi",
+        schema(pattern = "^([0-9]+\\.?[0-9]*|\\.[0-9]+)(ns|us|ms|s|m|min|h|d|w)$")
+    )]
     pub stage_out: Option<String>,
 }
 
 /// `early-start` or `early-completion`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum JobObjective {
     /// It starts early.
@@ -45,16 +52,23 @@ pub enum JobObjective {
 }
 
 /// The result of a system in a benchmark, and how long the job takes there.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
-#[schema(example = json!({"result": "1250", "time": "1h"}))]
+#[cfg_attr(feature = "openapi", schema(example = json!({"result": "1250", "time": "1h"})))]
 pub struct JobBenchmark {
     /// A decimal number above 0; the more, the faster.
-    #[schema(pattern = "^([0-9]+\\.?[0-9]*|\\.[0-9]+)$")]
+    #[cfg_attr(
+        feature = "openapi",
+        schema(pattern = "^([0-9]+\\.?[0-9]*|\\.[0-9]+)$")
+    )]
     pub result: String,
     /// The run time of the job there, with unit; left out, its estimate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(pattern = "^([0-9]+\\.?[0-9]*|\\.[0-9]+)(ns|us|ms|s|m|min|h|d|w)$")]
+    #[cfg_attr(
+        feature = "openapi",
+        schema(pattern = "^([0-9]+\\.?[0-9]*|\\.[0-9]+)(ns|us|ms|s|m|min|h|d|w)$")
+    )]
     pub time: Option<String>,
 }
 

@@ -3,13 +3,13 @@
 use crate::xml::excerpt;
 use gridrig_core::job::Reason;
 use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
 
 /// What was asked for, or what is wrong with the request.
 pub type Result<T, E = Problem> = std::result::Result<T, E>;
 
 /// What went wrong with a request. Programs go by `code`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[error("{detail} ({code})")]
 pub struct Problem {
     /// Always `about:blank`: the code says more than a page would.

@@ -10,21 +10,21 @@ use gridrig_core::reservation::{
 };
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
-use utoipa::{IntoParams, ToSchema};
 
 /// Most users of a reservation.
 const MOST_USERS: usize = 1000;
 
 /// Processors that are to be reserved for jobs to come.
-#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
-#[schema(example = json!({
+#[cfg_attr(feature = "openapi", schema(example = json!({
     "processors": 4, "duration": "1h",
     "start_window": {"earliest_ns": 3_600_000_000_000_u64, "latest_ns": 7_200_000_000_000_u64}
-}))]
+})))]
 pub struct ReservationRequest {
     /// How many processors.
-    #[schema(minimum = 1)]
+    #[cfg_attr(feature = "openapi", schema(minimum = 1))]
     pub processors: u32,
     /// What their nodes must offer; jobs in the reservation ask for the same.
     #[serde(
@@ -34,18 +34,24 @@ pub struct ReservationRequest {
     )]
     pub requirements: Option<JobRequirements>,
     /// For how long, whatever their speed.
-    #[schema(pattern = "^([0-9]+\\.?[0-9]*|\\.[0-9]+)(ns|us|ms|s|m|min|h|d|w)$")]
+    #[cfg_attr(
+        feature = "openapi",
+        schema(pattern = "^([0-9]+\\.?[0-9]*|\\.[0-9]+)(ns|us|ms|s|m|min|h|d|w)$")
+    )]
     pub duration: String,
     /// Within which it is to start; if flexible, the LRMS may move its start until it has
     /// started.
     pub start_window: JobStartWindow,
     /// Who may use, change and cancel it. Left out: everybody.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    #[schema(max_items = 1000)]
+    #[cfg_attr(feature = "openapi", schema(max_items = 1000))]
     pub users: Vec<String>,
     /// It is given back if it is not confirmed for so long. Left out: nobody has to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(pattern = "^([0-9]+\\.?[0-9]*|\\.[0-9]+)(ns|us|ms|s|m|min|h|d|w)$")]
+    #[cfg_attr(
+        feature = "openapi",
+        schema(pattern = "^([0-9]+\\.?[0-9]*|\\.[0-9]+)(ns|us|ms|s|m|min|h|d|w)$")
+    )]
     pub confirm_within: Option<String>,
 }
 
@@ -91,9 +97,10 @@ impl ReservationRequest {
 }
 
 /// Who says so.
-#[derive(Clone, Debug, Default, Deserialize, IntoParams)]
+#[derive(Clone, Debug, Default, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::IntoParams))]
 #[serde(deny_unknown_fields)]
-#[into_params(parameter_in = Query)]
+#[cfg_attr(feature = "openapi", into_params(parameter_in = Query))]
 pub struct ReservationUser {
     /// Who makes, confirms or cancels it: has to be one of its users, if it has any. Not
     /// asked where the client has a certificate.
@@ -101,16 +108,18 @@ pub struct ReservationUser {
 }
 
 /// Which page of reservations is wanted.
-#[derive(Clone, Debug, Default, Deserialize, IntoParams)]
+#[derive(Clone, Debug, Default, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::IntoParams))]
 #[serde(deny_unknown_fields)]
-#[into_params(parameter_in = Query)]
+#[cfg_attr(feature = "openapi", into_params(parameter_in = Query))]
 pub struct ReservationAfter {
     /// Those with names after this one.
     pub after: Option<String>,
 }
 
 /// What has become of a reservation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum ReservationState {
     /// It is kept until it has to be confirmed.
@@ -122,7 +131,8 @@ pub enum ReservationState {
 }
 
 /// How a reservation stands.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct ReservationStatus {
     /// What it is called.
     pub name: String,
@@ -170,7 +180,8 @@ impl From<&ReservationView> for ReservationStatus {
 }
 
 /// The reservations of a cluster.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct ReservationList {
     /// By name.
     pub reservations: Vec<ReservationStatus>,

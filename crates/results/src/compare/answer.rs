@@ -1,11 +1,11 @@
 //! What decides: which policy is the best, and what federating comes to.
 
 use crate::stats::{Interval, Judgement, Paired};
-use schemars::JsonSchema;
 use serde::Serialize;
 
 /// What the comparison found.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Outcome {
     /// One policy is better than all others.
@@ -30,7 +30,8 @@ pub enum Outcome {
 /// held against the next; where none is better than another, the one with the best figure,
 /// held against the baseline of the comparison. That baseline is never `policy`: where it
 /// is the best, the next one is held against it.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Verdict {
     /// The sentence.
     pub text: String,
@@ -77,7 +78,8 @@ pub struct Verdict {
 }
 
 /// A policy against another, by the first primary figure.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Versus {
     /// The policy.
     pub policy: String,
@@ -129,7 +131,8 @@ impl Versus {
 
 /// The best policy against `local-only`, under which every domain keeps its jobs.
 /// Without figures where that lacks jobs which the policy has completed.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Federation {
     /// The sentence.
     pub text: String,
@@ -150,7 +153,8 @@ pub struct Federation {
 }
 
 /// Jobs of a domain with and without federation.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Domain {
     /// Its name.
     pub domain: String,

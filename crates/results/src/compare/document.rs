@@ -5,12 +5,12 @@ use super::answer::{Federation, Verdict};
 use crate::regret::Regret;
 use crate::stats::{Judgement, Paired, Range};
 use crate::threshold::Figure;
-use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
 /// Runs of several policies, compared. Undefined figures are null.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Comparison {
     /// Which policy is better, by how much, and how sure that is.
     pub verdict: Verdict,
@@ -19,7 +19,7 @@ pub struct Comparison {
     /// The policy that the others are held against.
     pub baseline: String,
     /// What policies are judged by, the first before all.
-    #[schemars(with = "Vec<String>")]
+    #[cfg_attr(feature = "schema", schemars(with = "Vec<String>"))]
     pub primary: Vec<Figure>,
     /// What the figures are over.
     pub measured: Measured,
@@ -63,7 +63,8 @@ impl Comparison {
 }
 
 /// What the figures are over.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Measured {
     /// Jobs that completed under every policy but bounds, summed over the
     /// replications.
@@ -81,7 +82,8 @@ pub struct Measured {
 }
 
 /// What was paired with what.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Pairs {
     /// Replications that every policy has, each different from all others. Two policies
     /// may have fewer different pairs of runs: each difference has its own `n`.
@@ -107,7 +109,8 @@ pub struct Pairs {
 }
 
 /// How intervals and p-values are made.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Method {
     /// Confidence level of an interval by itself, and of all simultaneous ones
     /// together.
@@ -132,7 +135,8 @@ pub struct Method {
 }
 
 /// Whether runs may be compared, and what differs besides the policy.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Guard {
     /// Whether there is no objection.
     pub comparable: bool,
@@ -143,7 +147,8 @@ pub struct Guard {
 }
 
 /// A reason not to compare runs.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Objection {
     /// A stable name for programs: `trace`, `compression`, `version`,
     /// `cluster-model`, `measure`, `offered-load`, `entry`, `invalid`.
@@ -155,7 +160,8 @@ pub struct Objection {
 }
 
 /// What a policy is in a comparison; in the order of reports.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Role {
     /// The others are held against it.
@@ -168,7 +174,8 @@ pub enum Role {
 }
 
 /// A policy and its figures.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Policy {
     /// Its name in this comparison.
     pub name: String,
@@ -190,7 +197,8 @@ pub struct Policy {
     pub worse_off: Option<WorseOff>,
     /// Jobs by origin and executing domain.
     pub forwarding: Vec<Forwarded>,
-    /// Jobs that waited longest relative to their run time.
+    /// Of the jobs that complete under every policy, those that waited longest relative to
+    /// their run time.
     pub starvation: Vec<Starved>,
 }
 
@@ -211,7 +219,8 @@ impl Policy {
 
 /// A figure over the replications. The fields of the difference are missing
 /// for the baseline.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Estimate {
     /// Mean over the replications; null if it is defined in none.
     pub value: Option<f64>,
@@ -229,7 +238,8 @@ pub struct Estimate {
 }
 
 /// How the clusters of a policy were loaded: means over the replications.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Load {
     /// Busy / available processor-seconds of all clusters.
     pub utilization: Option<f64>,
@@ -259,7 +269,8 @@ pub struct Load {
 }
 
 /// Figures of a policy over all its measured jobs, where some did not finish.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Unfinished {
     /// Completed jobs / submitted jobs.
     pub finished_share: Estimate,
@@ -272,7 +283,8 @@ pub struct Unfinished {
 
 /// Shares of those whose mean of the primary metric is larger than under
 /// `local-only` in the same replication, over all replications.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WorseOff {
     /// Of the domains where jobs entered.
     pub domains: Option<f64>,
@@ -281,9 +293,10 @@ pub struct WorseOff {
 }
 
 /// Age of what was known of the chosen candidate when it was chosen.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct InformationAge {
-    /// Decisions: the last of each visit to a broker.
+    /// Decisions about measured jobs: the last of each visit to a broker.
     pub decisions: u64,
     /// Those before the first report, with the load taken as idle; they have
     /// no age.
@@ -295,7 +308,8 @@ pub struct InformationAge {
 }
 
 /// The load of a cluster: mean over the replications.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ClusterShare {
     /// Its name.
     pub cluster: String,
@@ -304,7 +318,8 @@ pub struct ClusterShare {
 }
 
 /// Jobs of one origin that ran in one domain, over all replications.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Forwarded {
     /// Where they were submitted.
     pub from: String,
@@ -315,7 +330,8 @@ pub struct Forwarded {
 }
 
 /// A job that waited long for what it is.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Starved {
     /// Key of its replication.
     pub replication: String,
@@ -332,7 +348,8 @@ pub struct Starved {
 }
 
 /// A bound and how the runs of a policy kept it.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ThresholdDoc {
     /// Such as `delay_s.p95 < 60`.
     pub require: String,
@@ -351,7 +368,8 @@ pub struct ThresholdDoc {
 }
 
 /// A metric by groups of jobs.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Breakdown {
     /// `origin-domain`, `executing-domain`, `user`, `size` or `run-time`.
     pub by: &'static str,
@@ -365,7 +383,8 @@ pub struct Breakdown {
 }
 
 /// A group of jobs.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Group {
     /// Its name.
     pub group: String,
@@ -374,7 +393,8 @@ pub struct Group {
 }
 
 /// A group under a policy.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Cell {
     /// The policy.
     pub policy: String,
@@ -389,7 +409,8 @@ pub struct Cell {
 }
 
 /// A run and its own figures.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RunDoc {
     /// The policy.
     pub policy: String,
@@ -414,7 +435,8 @@ impl RunDoc {
 }
 
 /// A metric of one run.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RunMetric {
     /// Values.
     pub n: u64,

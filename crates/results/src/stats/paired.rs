@@ -1,7 +1,6 @@
 //! Differences between pairs: how large, and how sure.
 
 use super::{mean, sum};
-use schemars::JsonSchema;
 use serde::Serialize;
 use statrs::distribution::{ContinuousCDF, Normal, StudentsT};
 
@@ -56,7 +55,8 @@ const ROUNDING: f64 = 1e-12;
 const MANY: f64 = 1000.0;
 
 /// An interval of a mean, and how likely one so far from 0 is if that is 0.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Interval {
     /// Lower end.
     pub low: f64,
@@ -105,7 +105,8 @@ impl Interval {
 }
 
 /// An interval of a mean, which is held against nothing.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Range {
     /// Lower end.
     pub low: f64,
@@ -135,7 +136,8 @@ fn beside(difference: f64, size: f64) -> f64 {
 }
 
 /// Pairs and what they say of a difference: other - baseline, pair by pair.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Paired {
     /// Pairs.
     pub n: u64,
@@ -186,9 +188,8 @@ impl Paired {
 }
 
 /// What a difference to another policy comes to; less is better.
-#[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, strum::IntoStaticStr, JsonSchema,
-)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, strum::IntoStaticStr)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
 pub enum Judgement {

@@ -3,12 +3,12 @@
 use crate::jobs::JobRow;
 use crate::stats::Survival;
 use gridrig_core::time::SimTime;
-use schemars::JsonSchema;
 use serde::Serialize;
 
 /// How long jobs wait until they start, those that had not started when the run or their
 /// wait was over included: by the product-limit estimate.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CensoredWaits {
     /// Jobs.
     pub n: u64,

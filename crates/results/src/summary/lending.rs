@@ -7,13 +7,13 @@ use crate::jobs::{JobRow, JobTable};
 use crate::stats::mean;
 use gridrig_core::ids::DomainId;
 use gridrig_core::time::{SimDuration, SimTime};
-use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
 /// Processor-seconds of the completed measured jobs by where they ran, seen from where they
 /// entered, and what was said to have processors delegated.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Lending {
     /// In the domain where they entered.
     pub local_processor_s: f64,
@@ -51,7 +51,8 @@ pub struct Lending {
 
 /// Messages by the kinds of Iosup et al. (SC 2007), each counted as one from one party to
 /// another in the steps of their Figure 4.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LeaseMessages {
     /// A job manager tells its broker of a job.
     pub notify_broker: u64,
@@ -72,7 +73,8 @@ pub struct LeaseMessages {
 }
 
 /// What a domain gives and gets.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DomainLending {
     /// Its name.
     pub domain: String,
@@ -93,7 +95,8 @@ pub struct DomainLending {
 }
 
 /// What one domain has had of another.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Loan {
     /// Where the jobs entered.
     pub borrower: String,

@@ -4,11 +4,11 @@ use crate::jobs::{ClusterInfo, JobRow, JobTable};
 use crate::measure::Measure;
 use gridrig_core::ids::{ClusterId, DomainId};
 use gridrig_core::time::{SimDuration, SimTime};
-use schemars::JsonSchema;
 use serde::Serialize;
 
 /// The load of a cluster over the measured interval.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ClusterLoad {
     /// Its name.
     pub cluster: String,
@@ -26,7 +26,8 @@ pub struct ClusterLoad {
 }
 
 /// The load of a domain over the measured interval.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DomainLoad {
     /// Its name.
     pub domain: String,

@@ -3,13 +3,13 @@
 use crate::value::{AboveZero, Count, Share, Str, Whole, Written, or};
 use gridrig_core::cluster as core;
 use gridrig_core::time::{Decimal, SimDuration};
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::num::NonZeroU32;
 
 /// Within which range the background load of a cluster is kept (KOALA, 5.5). No scale divides
 /// these times.
-#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, expecting = "a table")]
 pub struct Background {
     /// Below this share of its processors a dummy job is submitted. Default 0.15.

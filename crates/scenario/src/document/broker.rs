@@ -2,22 +2,22 @@
 
 use crate::BrokerKind;
 use crate::value::{
-    AboveZero, Count, Duration, Name, Number, Positive, Str, Whole, Written, inline_schema, or,
+    AboveZero, Count, Duration, Name, NotNegative, Number, Positive, Str, Whole, Written,
+    inline_schema, or,
 };
 use gridrig_core::broker::{Blocking, Commit, LocalInfo, MatchmakingKind, OwnDispatch};
 use gridrig_core::grid::BrokerSettings;
 use gridrig_core::load::Window;
 use gridrig_core::policy as core;
 use gridrig_core::time::{Decimal, SimDuration};
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{Deserializer, Error, SeqAccess, Visitor, value};
 use serde::{Deserialize, Serialize};
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
 
 /// How a broker behaves.
-#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, expecting = "a table")]
 pub struct Broker {
     /// Time between scheduling cycles. Default "5s".
@@ -119,7 +119,8 @@ pub struct Broker {
 }
 
 /// What it takes that several clusters run a job together.
-#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, expecting = "a table")]
 pub struct CoAllocation {
     /// Time between placement and start, by the number of components, from 1; of more than
@@ -127,7 +128,7 @@ pub struct CoAllocation {
     pub startup: Option<Vec<Duration>>,
     /// By how much of itself startup grows for each other job that has been placed and has not
     /// begun: 0.1. Default 0.
-    pub startup_contention: Option<Positive>,
+    pub startup_contention: Option<NotNegative>,
     /// What run times are multiplied by, by the number of clusters, likewise: [1, 1.25].
     /// Default 1.
     pub wide_area: Option<Vec<Positive>>,
@@ -187,12 +188,12 @@ impl CoAllocation {
 }
 
 /// A command as a list of words; no shell interprets it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(inline))]
 #[serde(transparent)]
-#[schemars(inline)]
 pub struct Words(
     #[serde(deserialize_with = "words")]
-    #[schemars(length(min = 1))]
+    #[cfg_attr(feature = "schema", schemars(length(min = 1)))]
     pub Vec<String>,
 );
 
@@ -274,7 +275,7 @@ impl<'de> Deserialize<'de> for Commands {
 
 inline_schema!([] Commands, "Commands", |generator| {
     let words = generator.subschema_for::<Words>();
-    json_schema!({ "anyOf": [words, { "type": "array", "items": words }] })
+    schemars::json_schema!({ "anyOf": [words, { "type": "array", "items": words }] })
 });
 
 /// What is not empty.

@@ -5,12 +5,12 @@ use crate::value::{
     AboveZero, At, Duration, Identifier, Name, Named, PartyText, Positive, Probability, Str, named,
 };
 use gridrig_core::agent::Memory;
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// What goes wrong with messages and services. A service is named by what it is
 /// and the name of its domain or cluster: "broker:NAME", "lrms:NAME", "client".
-#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, expecting = "a table")]
 pub struct Faults {
     /// How long the client waits for a service that is away before it gives up
@@ -25,7 +25,8 @@ pub struct Faults {
 }
 
 /// What happens to messages.
-#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, expecting = "a table")]
 pub struct LinkFaults {
     /// Whose messages. Default "all".
@@ -67,18 +68,19 @@ named!(Between, "a kind of link", "all" => Between::All, "brokers" => Between::B
 
 /// A service that cannot be reached and reaches nobody. A partition is one for
 /// each pair of services that it parts.
-#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, expecting = "a table")]
 pub struct Outage {
     /// Which service.
-    #[schemars(required)]
+    #[cfg_attr(feature = "schema", schemars(required))]
     pub party: Option<At<Str<PartyText>>>,
     /// Towards which other. Default: towards all.
     pub towards: Option<At<Str<PartyText>>>,
     /// Since when. Default "0s".
     pub from: Option<Duration>,
     /// Until when.
-    #[schemars(required)]
+    #[cfg_attr(feature = "schema", schemars(required))]
     pub until: Option<At<Duration>>,
     /// Between from and until the service fails and is repaired at random
     /// instants. Default: it is away all of that time.
@@ -91,16 +93,17 @@ pub struct Outage {
 }
 
 /// A broker that crashes and is restarted.
-#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, expecting = "a table")]
 pub struct Restart {
     /// The domain whose broker it is.
-    #[schemars(required)]
+    #[cfg_attr(feature = "schema", schemars(required))]
     pub broker: Option<At<Str<Identifier>>>,
     /// When it crashes. Default "0s".
     pub from: Option<Duration>,
     /// When it is there again.
-    #[schemars(required)]
+    #[cfg_attr(feature = "schema", schemars(required))]
     pub until: Option<At<Duration>>,
     /// Between from and until it crashes and is restarted at random instants.
     /// Default: it is away all of that time.
@@ -128,14 +131,15 @@ named!(
 );
 
 /// Failures and repairs, drawn with the seed of the run.
-#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, expecting = "a table")]
 pub struct Failures {
     /// Mean time from the beginning or a repair to the next failure.
-    #[schemars(required)]
+    #[cfg_attr(feature = "schema", schemars(required))]
     pub mtbf: Option<Str<AboveZero>>,
     /// Mean time to repair.
-    #[schemars(required)]
+    #[cfg_attr(feature = "schema", schemars(required))]
     pub mttr: Option<Str<AboveZero>>,
     /// How these times are distributed. Default "exponential"; "weibull": the
     /// times to failure have this shape and those to repair are exponential;

@@ -16,7 +16,6 @@ use gridrig_core::grid::GridCluster;
 use gridrig_core::ids::ClusterId;
 use gridrig_core::resource::{Benchmarks, Resources};
 use gridrig_core::time::{Decimal, SimDuration};
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
@@ -24,7 +23,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 /// An emulated cluster.
-#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, expecting = "a table")]
 pub struct Cluster {
     /// Its name, unlike that of any other cluster. Needed in a domain;
@@ -86,7 +86,8 @@ pub struct Cluster {
 }
 
 /// How a cluster reserves processors in advance.
-#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, expecting = "a table")]
 pub struct Reservations {
     /// What becomes of a job that runs longer than estimated on processors that are
@@ -123,14 +124,15 @@ impl Reservations {
 
 /// All nodes of a cluster are down. Times are those of the trace, as arrivals
 /// are, from the start of the run.
-#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, expecting = "a table")]
 pub struct NodeOutage {
     /// From then on.
-    #[schemars(required)]
+    #[cfg_attr(feature = "schema", schemars(required))]
     pub from: Option<Duration>,
     /// Until then.
-    #[schemars(required)]
+    #[cfg_attr(feature = "schema", schemars(required))]
     pub until: Option<Duration>,
 }
 
@@ -146,7 +148,8 @@ pub enum LrmsName {
 named!(LrmsName, "an LRMS", "emulated" => LrmsName::Emulated, "slurm" => LrmsName::Slurm);
 
 /// A real Slurm, driven through its commands.
-#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, expecting = "a table")]
 pub struct Lrms {
     /// The directory of its commands. Default: found by PATH.
@@ -169,7 +172,8 @@ pub struct Lrms {
 }
 
 /// SchedulerParameters of Slurm, by its names. No scale divides them.
-#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, expecting = "a table")]
 pub struct Slurm {
     /// Time between plans. Default "30s".
@@ -184,11 +188,12 @@ pub struct Slurm {
 }
 
 /// One administrative site: a broker and its clusters.
-#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, expecting = "a table")]
 pub struct Domain {
     /// Its name, unlike that of any other domain.
-    #[schemars(required)]
+    #[cfg_attr(feature = "schema", schemars(required))]
     pub name: Option<At<Str<Identifier>>>,
     /// Hours of the trace's day in which it takes jobs of others, such as
     /// "18:00-08:00". Default: always.
@@ -214,11 +219,12 @@ pub struct Domain {
 }
 
 /// A connection between two brokers.
-#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, expecting = "a table")]
 pub struct Link {
     /// The two domains; each may forward to the other.
-    #[schemars(required)]
+    #[cfg_attr(feature = "schema", schemars(required))]
     pub between: Option<At<List<Str<Identifier>>>>,
     /// Restricts the link to one direction.
     pub roles: Option<At<Roles>>,
@@ -236,7 +242,8 @@ pub struct Link {
 }
 
 /// Settings of the links that are not written one by one.
-#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, expecting = "a table")]
 pub struct Mesh {
     /// One-way latency. Default "1ms".
@@ -246,14 +253,15 @@ pub struct Mesh {
 }
 
 /// Who forwards and who takes jobs.
-#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, expecting = "a table")]
 pub struct Roles {
     /// The domain that forwards.
-    #[schemars(required)]
+    #[cfg_attr(feature = "schema", schemars(required))]
     pub consumer: Option<At<Str<Identifier>>>,
     /// The domain that takes jobs.
-    #[schemars(required)]
+    #[cfg_attr(feature = "schema", schemars(required))]
     pub provider: Option<At<Str<Identifier>>>,
 }
 

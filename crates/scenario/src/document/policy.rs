@@ -5,11 +5,11 @@ use crate::value::{
     AboveZero, DecisionTime, Identifier, Name, Named as _, Str, Text as _, inline_schema,
 };
 use gridrig_core::discipline::DisciplineKind;
+#[cfg(feature = "schema")]
 use gridrig_core::policy::{POLICIES, PolicyEntry, Values};
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
+#[cfg(feature = "schema")]
 use serde_json::{Value, json};
-use std::borrow::Cow;
 
 /// A policy of a list.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -24,7 +24,8 @@ pub enum PolicyText {
 
 /// A policy or a discipline of the user's own: a program that is asked in every cycle of
 /// a broker, or pass of a cluster. Either exec or lua.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Own {
     /// Its name in results.
@@ -119,7 +120,7 @@ impl TryFrom<toml::Value> for DisciplineText {
 
 inline_schema!([] DisciplineText, "Discipline", |generator| {
     let named = generator.subschema_for::<Str<Name<DisciplineKind>>>().to_value();
-    json_schema!({ "anyOf": [named, generator.subschema_for::<Own>().to_value()] })
+    schemars::json_schema!({ "anyOf": [named, generator.subschema_for::<Own>().to_value()] })
 });
 
 impl TryFrom<toml::Value> for PolicyText {
@@ -162,9 +163,10 @@ inline_schema!([] PolicyText, "Policy", |generator| {
     ];
     forms.extend(POLICIES.iter().map(table));
     forms.push(generator.subschema_for::<Own>().to_value());
-    json_schema!({ "anyOf": forms })
+    schemars::json_schema!({ "anyOf": forms })
 });
 
+#[cfg(feature = "schema")]
 fn table(entry: &PolicyEntry) -> Value {
     let mut properties = json!({ "name": { "const": entry.name } });
     for parameter in entry.all_parameters() {

@@ -2,7 +2,6 @@
 
 use crate::value::{Duration, Identifier, Name, Named, Positive, Str, Written, named};
 use gridrig_core::job::{Measured, Objective, Preferences as Core};
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -14,7 +13,8 @@ named!(
 
 /// What the users of all its jobs say for brokers that predict (JSS 2.4). No scale divides
 /// these times.
-#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, expecting = "a table")]
 pub struct Preferences {
     /// "early-start" or "early-completion". Default: what the policy of the broker is for.
@@ -29,7 +29,8 @@ pub struct Preferences {
 }
 
 /// The result of a system in a benchmark, and how long a job takes there.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(
     deny_unknown_fields,
     expecting = "a table with result, such as { result = 1000 }"

@@ -2,7 +2,6 @@
 
 use crate::value::Text;
 use gridrig_core::policy::PolicySpec;
-use schemars::Schema;
 
 /// A policy as a manifest has it: one of the user's own is written `NAME(exec)`.
 #[derive(Clone, Debug)]
@@ -24,7 +23,8 @@ impl Text for RecordedPolicy {
         }
     }
 
-    fn schema() -> Schema {
+    #[cfg(feature = "schema")]
+    fn schema() -> schemars::Schema {
         PolicySpec::schema()
     }
 }

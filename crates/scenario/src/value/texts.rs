@@ -11,10 +11,10 @@ use gridrig_core::discipline::DisciplineKind;
 use gridrig_core::load::Window;
 use gridrig_core::policy::{POLICIES, PolicySpec, Tie};
 use gridrig_core::time::{Decimal, SimDuration};
-use schemars::{Schema, json_schema};
 use std::path::Path;
 
 /// A duration: a decimal number and its unit.
+#[cfg(feature = "schema")]
 const DURATION: &str = r"^\+?([0-9]+\.?[0-9]*|\.[0-9]+)\s*(ns|us|ms|s|m|min|h|d|w)$";
 
 /// Any duration.
@@ -34,8 +34,9 @@ macro_rules! parsed {
                 $write(self)
             }
 
-            fn schema() -> Schema {
-                json_schema!($schema)
+            #[cfg(feature = "schema")]
+            fn schema() -> schemars::Schema {
+                schemars::json_schema!($schema)
             }
         }
     )+};
@@ -72,7 +73,8 @@ impl Text for AboveZero {
         self.0.to_string()
     }
 
-    fn schema() -> Schema {
+    #[cfg(feature = "schema")]
+    fn schema() -> schemars::Schema {
         SimDuration::schema()
     }
 }
@@ -127,8 +129,9 @@ impl Text for PolicySpec {
         self.to_string()
     }
 
-    fn schema() -> Schema {
-        json_schema!({ "type": "string" })
+    #[cfg(feature = "schema")]
+    fn schema() -> schemars::Schema {
+        schemars::json_schema!({ "type": "string" })
     }
 }
 
@@ -145,8 +148,9 @@ impl Text for Decimal {
         self.to_string()
     }
 
-    fn schema() -> Schema {
-        json_schema!({ "type": "string" })
+    #[cfg(feature = "schema")]
+    fn schema() -> schemars::Schema {
+        schemars::json_schema!({ "type": "string" })
     }
 }
 
@@ -172,8 +176,9 @@ impl Text for ZeroRunTime {
         }
     }
 
-    fn schema() -> Schema {
-        json_schema!({ "anyOf": [
+    #[cfg(feature = "schema")]
+    fn schema() -> schemars::Schema {
+        schemars::json_schema!({ "anyOf": [
             { "type": "string", "enum": ["drop", "keep"] },
             { "type": "string", "pattern": DURATION },
         ] })
@@ -219,8 +224,9 @@ impl Text for KeepText {
         }
     }
 
-    fn schema() -> Schema {
-        json_schema!({ "type": "string", "pattern": r"^(all|\s*[0-9]+\s*/\s*[0-9]+\s*)$" })
+    #[cfg(feature = "schema")]
+    fn schema() -> schemars::Schema {
+        schemars::json_schema!({ "type": "string", "pattern": r"^(all|\s*[0-9]+\s*/\s*[0-9]+\s*)$" })
     }
 }
 
@@ -247,9 +253,10 @@ macro_rules! or_a_word {
                 time.unwrap_or_else(|| $word.to_owned())
             }
 
-            fn schema() -> Schema {
+            #[cfg(feature = "schema")]
+            fn schema() -> schemars::Schema {
                 let duration = SimDuration::schema();
-                json_schema!({ "anyOf": [{ "const": $word }, duration] })
+                schemars::json_schema!({ "anyOf": [{ "const": $word }, duration] })
             }
         }
     )+};
@@ -283,8 +290,9 @@ impl Text for Identifier {
         self.0.clone()
     }
 
-    fn schema() -> Schema {
-        json_schema!({ "type": "string", "pattern": "^[A-Za-z0-9_-]{1,64}$" })
+    #[cfg(feature = "schema")]
+    fn schema() -> schemars::Schema {
+        schemars::json_schema!({ "type": "string", "pattern": "^[A-Za-z0-9_-]{1,64}$" })
     }
 }
 
@@ -304,9 +312,10 @@ impl Text for PartyText {
         self.0.clone()
     }
 
-    fn schema() -> Schema {
+    #[cfg(feature = "schema")]
+    fn schema() -> schemars::Schema {
         let pattern = "^(client|(broker|lrms):[A-Za-z0-9_-]{1,64})$";
-        json_schema!({ "type": "string", "pattern": pattern })
+        schemars::json_schema!({ "type": "string", "pattern": pattern })
     }
 }
 
@@ -335,7 +344,8 @@ impl Text for PathText {
         self.0.clone()
     }
 
-    fn schema() -> Schema {
-        json_schema!({ "type": "string", "minLength": 1 })
+    #[cfg(feature = "schema")]
+    fn schema() -> schemars::Schema {
+        schemars::json_schema!({ "type": "string", "minLength": 1 })
     }
 }

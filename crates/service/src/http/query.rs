@@ -4,18 +4,18 @@ use super::MAX_WAIT;
 use gridrig_protocol::rest::{Problem, Result};
 use serde::Deserialize;
 use std::time::Duration;
-use utoipa::IntoParams;
 
 /// Which jobs are to be listed.
-#[derive(Clone, Debug, Deserialize, IntoParams)]
+#[derive(Clone, Debug, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::IntoParams))]
 #[serde(deny_unknown_fields)]
-#[into_params(parameter_in = Query)]
+#[cfg_attr(feature = "openapi", into_params(parameter_in = Query))]
 pub struct ListQuery {
     /// Only jobs with a number above this one.
-    #[param(minimum = 0, maximum = 4_294_967_295_u32)]
+    #[cfg_attr(feature = "openapi", param(minimum = 0, maximum = 4_294_967_295_u32))]
     pub after: Option<u32>,
     /// At most so many, 100 unless said otherwise.
-    #[param(minimum = 1, maximum = 1000)]
+    #[cfg_attr(feature = "openapi", param(minimum = 1, maximum = 1000))]
     pub limit: Option<usize>,
     /// Only jobs in this state; a page may then hold fewer than `limit`.
     pub state: Option<String>,
@@ -32,19 +32,23 @@ impl ListQuery {
 }
 
 /// Which ends are to be given.
-#[derive(Clone, Debug, Deserialize, IntoParams)]
+#[derive(Clone, Debug, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::IntoParams))]
 #[serde(deny_unknown_fields)]
-#[into_params(parameter_in = Query)]
+#[cfg_attr(feature = "openapi", into_params(parameter_in = Query))]
 pub struct EndsQuery {
     /// Position from which on; 0 is the first end of all.
     #[serde(default)]
-    #[param(minimum = 0, maximum = 18_446_744_073_709_551_615_u64)]
+    #[cfg_attr(
+        feature = "openapi",
+        param(minimum = 0, maximum = 18_446_744_073_709_551_615_u64)
+    )]
     pub after: u64,
     /// Wait so many milliseconds for a first one. 256 requests may wait at a time; while
     /// there are as many, a further one is answered at once, with 503 `busy` if there is
     /// no end yet.
     #[serde(default)]
-    #[param(minimum = 0, maximum = 30_000)]
+    #[cfg_attr(feature = "openapi", param(minimum = 0, maximum = 30_000))]
     pub wait_ms: u64,
 }
 
@@ -66,25 +70,30 @@ impl EndsQuery {
 pub const ENDS_PAGE: usize = 1000;
 
 /// Which peer has a job cancelled that it has forwarded.
-#[derive(Clone, Debug, Deserialize, IntoParams)]
+#[derive(Clone, Debug, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::IntoParams))]
 #[serde(deny_unknown_fields)]
-#[into_params(parameter_in = Query)]
+#[cfg_attr(feature = "openapi", into_params(parameter_in = Query))]
 pub struct CancelQuery {
     /// Its domain; left out by clients.
     pub from: Option<u16>,
 }
 
 /// Which events are to be given.
-#[derive(Clone, Debug, Deserialize, IntoParams)]
+#[derive(Clone, Debug, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::IntoParams))]
 #[serde(deny_unknown_fields)]
-#[into_params(parameter_in = Query)]
+#[cfg_attr(feature = "openapi", into_params(parameter_in = Query))]
 pub struct EventsQuery {
     /// Position from which on; 0 is the first event of all.
     #[serde(default)]
-    #[param(minimum = 0, maximum = 18_446_744_073_709_551_615_u64)]
+    #[cfg_attr(
+        feature = "openapi",
+        param(minimum = 0, maximum = 18_446_744_073_709_551_615_u64)
+    )]
     pub after: u64,
     /// At most so many, 1000 unless said otherwise.
-    #[param(minimum = 1, maximum = 10_000)]
+    #[cfg_attr(feature = "openapi", param(minimum = 1, maximum = 10_000))]
     pub limit: Option<usize>,
 }
 
@@ -99,13 +108,17 @@ impl EventsQuery {
 }
 
 /// How far resources are aggregated.
-#[derive(Clone, Debug, Deserialize, IntoParams)]
+#[derive(Clone, Debug, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::IntoParams))]
 #[serde(deny_unknown_fields)]
-#[into_params(parameter_in = Query)]
+#[cfg_attr(feature = "openapi", into_params(parameter_in = Query))]
 pub struct ResourcesQuery {
     /// `flat`, `unique`, `one-to-n` or `n-to-n`; unless given, each relation
     /// is kept as the broker's schema says.
-    #[param(pattern = "^(flat|unique|one-to-n|n-to-n)$")]
+    #[cfg_attr(
+        feature = "openapi",
+        param(pattern = "^(flat|unique|one-to-n|n-to-n)$")
+    )]
     pub form: Option<String>,
 }
 

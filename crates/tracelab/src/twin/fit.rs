@@ -9,7 +9,6 @@ use gridrig_core::discipline::DisciplineKind;
 use gridrig_results::plot::seconds;
 use gridrig_results::stats::{Distribution, mean};
 use gridrig_results::threshold::{SIZE_NAMES, size_class};
-use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -17,7 +16,8 @@ use std::collections::BTreeMap;
 const SHOWN: usize = 5;
 
 /// What the model is good for, from the best to the worst.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Grade {
     /// Each job waits as long as it did.
@@ -39,7 +39,8 @@ const KS: f64 = 0.10;
 const RANK: f64 = 0.30;
 
 /// Waits under a discipline, beside those of the log.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Fit {
     /// Its name.
     pub discipline: &'static str,
@@ -70,7 +71,8 @@ pub struct Fit {
 }
 
 /// The jobs by one of their fields.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Breakdown {
     /// `size`, `user`, `queue` or `partition`.
     pub by: &'static str,
@@ -83,7 +85,8 @@ pub struct Breakdown {
 }
 
 /// Jobs that have something in common.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Group {
     /// What that is.
     pub group: String,

@@ -6,7 +6,6 @@ use crate::load::{Loaded, TraceJob};
 use gridrig_core::discipline::DisciplineKind;
 use gridrig_core::time::SimDuration;
 use gridrig_results::plot::seconds;
-use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,7 +14,8 @@ use std::collections::{BTreeMap, BTreeSet};
 const OUTAGE: SimDuration = SimDuration::from_secs(3_600);
 
 /// Something that the model does not have.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Unmodelled {
     /// A stable name for programs.
     pub name: &'static str,

@@ -1,7 +1,33 @@
-//! The problems that many routes share, as the OpenAPI documents name them.
+//! What the OpenAPI documents of the services have in common: the problems that many routes
+//! share, and how a document is written. Tests of the services make the shipped files with it.
 
 use gridrig_protocol::rest::Problem;
 use utoipa::IntoResponses;
+use utoipa::openapi::OpenApi;
+
+/// A document as it is shipped, with unsigned integers under the names of the OpenAPI format
+/// registry, `uint32` and `uint64`: utoipa writes `u-int32`, which no reader knows. Its
+/// operations have no tags, for which utoipa takes the modules of the handlers.
+///
+/// # Errors
+/// When it is none.
+pub fn text(mut openapi: OpenApi) -> serde_json::Result<String> {
+    for item in openapi.paths.paths.values_mut() {
+        let operations = [
+            &mut item.get,
+            &mut item.put,
+            &mut item.post,
+            &mut item.delete,
+        ];
+        for operation in operations.into_iter().flatten() {
+            operation.tags = None;
+        }
+    }
+    let text = openapi.to_json()?;
+    let text = text.replace(r#""format":"u-int"#, r#""format":"uint"#);
+    let openapi: OpenApi = serde_json::from_str(&text)?;
+    Ok(openapi.to_pretty_json()? + "\n")
+}
 
 /// The service has too much to do, or is ending.
 #[derive(IntoResponses)]
