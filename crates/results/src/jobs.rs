@@ -206,17 +206,23 @@ impl JobRow {
         (self.exec_domain == Some(lender)).then_some(lender)
     }
 
-    /// Processor-nanoseconds of its earlier runs that count as done, or of those
-    /// that do not.
-    pub fn earlier_nanos(&self, kept: bool) -> u128 {
-        let runs = self.earlier.iter().filter(|run| run.is_kept == kept);
+    /// Processor-nanoseconds of its earlier runs that do not count as done.
+    pub fn lost_nanos(&self) -> u128 {
+        let runs = self.earlier.iter().filter(|run| !run.is_kept);
         let nanos = runs.map(|run| u128::from(run.end.since(run.start).as_nanos()));
         nanos.sum::<u128>() * u128::from(self.processors)
     }
 
-    /// Actual run time: finish - start.
+    /// How long its earlier runs lasted whose work counts.
+    pub fn kept(&self) -> SimDuration {
+        let runs = self.earlier.iter().filter(|run| run.is_kept);
+        let nanos = runs.map(|run| run.end.since(run.start).as_nanos());
+        SimDuration::from_nanos(nanos.sum())
+    }
+
+    /// Actual run time: finish - start, and the earlier runs whose work counts.
     pub fn run_time(&self) -> Option<SimDuration> {
-        Some(self.finish?.since(self.start?))
+        Some(self.finish?.since(self.start?) + self.kept())
     }
 
     /// Delay time in seconds: finish_seen - submit - actual run time, for

@@ -319,7 +319,7 @@ pub struct JobReceipt {
     /// When that was decided, in nanoseconds of the run. Ours always say so; whoever submits
     /// does not need it.
     #[serde(default)]
-    #[schema(required = true)]
+    #[cfg_attr(feature = "openapi", schema(required = true))]
     pub at_ns: u64,
 }
 

@@ -103,9 +103,10 @@ impl Further {
             self.moved_mib.add(mib as f64);
         }
         if let (Some(delay), Some(queue)) = (row.delay_s(), row.queue_s()) {
-            // Earlier runs are part of the delay.
-            let ran = row.ran_since_queued().as_secs_f64();
-            self.overhead_s.add(delay - queue - ran);
+            // Earlier runs that were lost are part of the delay.
+            let lost = row.runs_since_queued().filter(|run| !run.is_kept);
+            let lost = lost.map(|run| run.end.since(run.start).as_secs_f64());
+            self.overhead_s.add(delay - queue - lost.sum::<f64>());
         }
         if let Some(slowdown) = row.bounded_slowdown_ref(tau) {
             if let Some(origin) = row.origin {

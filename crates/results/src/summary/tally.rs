@@ -102,10 +102,9 @@ impl<'a> Tally<'a> {
         if let Some(run_time) = row.run_time() {
             self.shortest = Some(self.shortest.map_or(run_time, |least| least.min(run_time)));
             self.goodput_nanos += u128::from(run_time.as_nanos()) * u128::from(row.processors);
-            self.goodput_nanos += row.earlier_nanos(true);
         }
         self.requeues += row.earlier.len() as u64;
-        self.lost_nanos += row.earlier_nanos(false);
+        self.lost_nanos += row.lost_nanos();
         if row.reason == Some(Reason::NodeFailed) {
             self.failed_with_node += 1;
             let ran = row.occupied(self.run_end);

@@ -37,13 +37,20 @@ fn record(row: &JobRow) -> Record {
     let submit = row.submit.map(|at| SimDuration::from_nanos(at.as_nanos()));
     let wait = row.start.zip(row.submit);
     let ran = row.start.zip(row.end);
+    let kept = row.kept();
     let partition = row.start.and(row.cluster);
     let processors = u64::from(row.processors);
     Record::default()
         .with(field::JOB, number(row))
         .with(field::SUBMIT, submit)
-        .with(field::WAIT, wait.map(|(start, submit)| start.since(submit)))
-        .with(field::RUN_TIME, ran.map(|(start, end)| end.since(start)))
+        .with(
+            field::WAIT,
+            wait.map(|(start, submit)| start.since(submit) - kept),
+        )
+        .with(
+            field::RUN_TIME,
+            ran.map(|(start, end)| end.since(start) + kept),
+        )
         .with(field::ALLOCATED, row.start.map(|_| processors))
         .with(field::REQUESTED, processors)
         .with(field::STATUS, status(row))
