@@ -307,8 +307,8 @@ async fn conduct(
     services.wind_up().await;
     close();
     faults.extend(services.stop().await);
-    broke_off |= played.is_err();
     let played = done(played, stopped, &mut faults)?;
+    broke_off |= played.broke.is_some();
     let known = options.known(submissions.len(), external.is_some(), begin.shift);
     listener.take_in();
     let kept = services.logs();
@@ -341,12 +341,17 @@ fn done(
     faults: &mut Vec<String>,
 ) -> anyhow::Result<Played> {
     let played = played.unwrap_or_else(|error| {
-        faults.push(format!("the client broke off: {error}"));
-        Ok(Played::default())
+        Ok(Played {
+            broke: Some(error.to_string()),
+            ..Played::default()
+        })
     });
+    let played = played.context("the workload cannot be played")?;
+    let broke = played.broke.iter();
+    faults.extend(broke.map(|why| format!("the client broke off: {why}")));
     Ok(Played {
         interrupted,
-        ..played.context("the workload cannot be played")?
+        ..played
     })
 }
 

@@ -28,9 +28,10 @@ use gridrig_drivers::faults::Faults;
 use gridrig_drivers::real_time::{Delivery, Driven, Journal, Recorder, RunClock, wall_length};
 use gridrig_protocol::client::{Client, ClientError};
 use gridrig_protocol::tag::Tags;
-use sender::{Heard, Senders, named, panic_of};
+use sender::{Heard, Senders, error_of, panic_of};
 use std::collections::BTreeMap;
 use std::future::Future;
+use std::io;
 use std::panic::resume_unwind;
 use std::sync::Arc;
 use std::time::Duration;
@@ -163,7 +164,12 @@ pub async fn go_on(
                 break;
             }
             () = player.senders.panicked() => {}
-            () = readers.panicked() => {}
+            error = readers.failed() => {
+                // What was seen until then is still told.
+                player.break_off().await;
+                player.played.broke = Some(error.to_string());
+                break;
+            }
             Some(report) = reports.recv() => player.note(report, false),
             Some(heard) = heard.recv() => player.hear(heard),
             Some(observation) = observed.recv() => player.tell(observation),
@@ -417,10 +423,10 @@ impl Readers {
         readers
     }
 
-    /// Waits until a task has panicked or cannot go on, and goes on with an error that says
-    /// why: the ends that it would have read would be waited for for ever.
-    async fn panicked(&mut self) {
-        named("a task that reads logs", panic_of(&mut self.tasks)).await;
+    /// Waits until a task has panicked or cannot go on; answers why: the ends that it would
+    /// have read would be waited for for ever.
+    async fn failed(&mut self) -> io::Error {
+        error_of("a task that reads logs", panic_of(&mut self.tasks)).await
     }
 
     /// Looks at every log a last time; answers what has not been heard of it.

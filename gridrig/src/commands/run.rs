@@ -158,11 +158,12 @@ pub(super) fn verdict(
     for run in runs(replications) {
         say_each(&format!("audit: {}", run.name()), &run.violations);
     }
-    if let Some(run) = runs(replications).find(|run| !run.violations.is_empty()) {
-        return Err(violated(run.name(), &run.violations));
-    }
+    // What is missing since then may be all that the audit finds.
     if let Some(why) = runs(replications).find_map(|run| run.broke.clone()) {
         return Err(Failure::run(anyhow!(why)));
+    }
+    if let Some(run) = runs(replications).find(|run| !run.violations.is_empty()) {
+        return Err(violated(run.name(), &run.violations));
     }
     if runs(replications).any(|run| run.interrupted) {
         return Err(Failure::Interrupted);

@@ -1,7 +1,7 @@
 //! Services that run as processes of their own: their clock, and their part of
 //! the event log.
 
-use anyhow::{Context as _, anyhow, bail};
+use anyhow::{Context as _, anyhow};
 use gridrig_core::ids::ClusterId;
 use gridrig_core::time::Decimal;
 use gridrig_drivers::real_time::{Recorded, RunClock, merge, replay};
@@ -32,7 +32,8 @@ pub async fn clock_of(client: &Client, url: &str) -> anyhow::Result<RunClock> {
 /// brokers before LRMSs, in order of time.
 ///
 /// Where somebody else's broker has brought jobs to the LRMSs `lrms`, whose
-/// URLs are among `urls`, they go by these names there.
+/// URLs are among `urls`, they go by these names there. Of a service that has forgotten
+/// events there is what it has left, and what is to be said of that.
 ///
 /// # Errors
 /// For the first service that cannot be read.
@@ -42,11 +43,13 @@ pub async fn collect(
     urls: &[String],
     lrms: &BTreeMap<ClusterId, String>,
     names: &Names,
-) -> anyhow::Result<(EventLog, Correlation)> {
+) -> anyhow::Result<(EventLog, Correlation, Vec<String>)> {
     let mut of_lrms = BTreeMap::new();
+    let mut gaps = Vec::new();
     let mut logs = vec![own];
     for url in urls {
-        let events = events_of(client, url).await?;
+        let (events, gap) = events_of(client, url).await?;
+        gaps.extend(gap);
         match lrms.iter().find(|(_, known)| *known == url) {
             Some((cluster, _)) => drop(of_lrms.insert(*cluster, events)),
             None => logs.push(events),
@@ -57,27 +60,29 @@ pub async fn collect(
     let mut log = EventLog::default();
     replay(&merge(logs), &mut log);
     log.sort();
-    Ok((log, correlation))
+    Ok((log, correlation, gaps))
 }
 
-/// The events of a service, those of its earlier lives among them.
-async fn events_of(client: &Client, url: &str) -> anyhow::Result<Vec<Recorded>> {
-    let mut events = Vec::new();
+/// The events of a service, those of its earlier lives among them, and that it has
+/// forgotten some, if so.
+async fn events_of(client: &Client, url: &str) -> anyhow::Result<(Vec<Recorded>, Option<String>)> {
+    let (mut events, mut gap, mut position) = (Vec::new(), None, 0);
     loop {
-        let position = events.len() as u64;
         let asked = client.events(url, position).await;
         let page = asked.with_context(|| format!("{url} cannot be asked"))?;
-        // Without all events there is nothing to audit.
         if page.first > position {
-            bail!(
-                "{url}: its events before number {} are forgotten (expected a service started with \
-                 a larger --keep-events, for this run only)",
-                page.first
-            );
+            let first = page.first;
+            gap.get_or_insert_with(|| {
+                format!(
+                    "{url}: its events before number {first} are forgotten (expected a service \
+                     started with a larger --keep-events, for this run only)"
+                )
+            });
         }
         if page.events.is_empty() {
-            return Ok(events);
+            return Ok((events, gap));
         }
+        position = page.first + page.events.len() as u64;
         for report in &page.events {
             let (at, placement) = report.at_and_placement();
             let event = report.event(&placement);

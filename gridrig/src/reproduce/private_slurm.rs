@@ -5,6 +5,7 @@ use crate::realtime::workdir;
 use anyhow::{Context as _, anyhow, bail};
 use gridrig_replayer::outlet::plain_program;
 use gridrig_service::free_ports;
+use rustix::process::{Pid, Signal, getsid, kill_process};
 use std::fmt::Write as _;
 use std::fs::{self, Permissions};
 use std::io::Read as _;
@@ -226,6 +227,29 @@ impl PrivateSlurm {
         self.daemons.push((name, child));
         Ok(())
     }
+
+    /// The step daemons of its nodes, and what runs in their sessions. They are children of
+    /// nobody here, but each has the log of its node open.
+    fn steps(&self) -> Vec<Pid> {
+        let log = self.path("slurmd-").display().to_string();
+        let is_step = |pid: Pid| {
+            let of = PathBuf::from(format!("/proc/{}", pid.as_raw_nonzero()));
+            let name = fs::read_to_string(of.join("comm"));
+            let files = fs::read_dir(of.join("fd")).into_iter().flatten().flatten();
+            let mut files = files.filter_map(|file| fs::read_link(file.path()).ok());
+            name.is_ok_and(|name| name.trim() == "slurmstepd")
+                && files.any(|file| file.to_string_lossy().starts_with(&log))
+        };
+        let own = getsid(None).ok();
+        let all = fs::read_dir("/proc").into_iter().flatten().flatten();
+        let all = all.filter_map(|it| Pid::from_raw(it.file_name().to_str()?.parse().ok()?));
+        let all = all.filter_map(|pid| Some((pid, getsid(Some(pid)).ok()?)));
+        let all: Vec<(Pid, Pid)> = all.filter(|(_, session)| Some(*session) != own).collect();
+        let steps = all.iter().filter(|(pid, _)| is_step(*pid));
+        let sessions: Vec<Pid> = steps.map(|(_, session)| *session).collect();
+        let of_steps = all.iter().filter(|(_, it)| sessions.contains(it));
+        of_steps.map(|(pid, _)| *pid).collect()
+    }
 }
 
 impl Drop for PrivateSlurm {
@@ -241,6 +265,14 @@ impl Drop for PrivateSlurm {
         while let Some((_, mut daemon)) = self.daemons.pop() {
             end(&mut daemon, true);
         }
+        // Without a controller, jobs could not be cancelled.
+        comes(END_LOOKS, || {
+            let steps = self.steps();
+            for step in &steps {
+                let _ = kill_process(*step, Signal::KILL);
+            }
+            steps.is_empty()
+        });
     }
 }
 

@@ -298,6 +298,30 @@ fn a_command_of_an_outlet_is_bounded_in_time_and_number() {
 }
 
 #[test]
+fn of_a_replay_whose_log_is_forgotten_what_is_left_is_written_and_marked_partial() {
+    let bench = Bench::new(ALONE, &[(0, 1, 1), (0, 1, 1), (0, 1, 1)]);
+    let (scenario, out) = (bench.path("s.toml"), bench.path("runs"));
+    let words = split("emulator --name cluster --processors 4 --keep-events 2");
+    let lrms = start(&words);
+    let outlet = format!("cluster=json:{}", lrms.url);
+    let mut words = vec!["replay", &scenario, "--json", "--out", &out];
+    words.extend(["--outlet", &outlet, "--collect", &lrms.url]);
+    words.extend(["--set", "run.lag_tolerance=1h"]);
+    let output = run(&words);
+    expect_code(&output, 1);
+    let said = stderr(&output);
+    assert!(said.contains("forgotten"), "{said}");
+    let run = &json(&output)["runs"][0];
+    assert_eq!(run["valid"], false, "{run}");
+    let warnings = run["warnings"].to_string();
+    assert!(warnings.contains("log-gap: http://"), "{warnings}");
+    assert!(warnings.contains("it is partial"), "{warnings}");
+    let manifest = std::fs::read(bench.path("runs/s-1/no-broker/r000/manifest.json"));
+    let manifest: Value = serde_json::from_slice(&manifest.unwrap()).unwrap();
+    assert_eq!(manifest["partial"], true);
+}
+
+#[test]
 fn a_comparison_shows_so_many_users_and_draws_with_its_seed() {
     let scenario = format!("{PAIR}replicate = {{ over = \"broker-phase\", count = 5 }}\n");
     let bench = Bench::new(&scenario, &JOBS);

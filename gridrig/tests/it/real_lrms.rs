@@ -203,6 +203,9 @@ fn the_jobs_of_a_real_lrms_end_once_however_they_end() {
         let lost = face.wait_for(job, "failed");
         assert_eq!(lost.reason.as_deref(), Some("service-lost"));
     }
+    // Nothing goes on of the job that nobody could cancel.
+    let left = slurm.end();
+    assert!(left.is_empty(), "{left:?}");
 }
 
 #[test]

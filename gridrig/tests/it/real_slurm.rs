@@ -4,6 +4,7 @@
 pub use gridrig::reproduce::private_slurm::Setup;
 
 use gridrig::reproduce::private_slurm::PrivateSlurm;
+use std::fs;
 use std::path::PathBuf;
 use std::process::{Command, Output};
 
@@ -38,6 +39,20 @@ impl RealSlurm {
         let id = self.0.controller().expect("a controller").to_string();
         let kill = Command::new("kill").args(["-KILL", &id]).status();
         assert!(kill.expect("kill").success());
+    }
+
+    /// Ends it; answers the processes that still have a log of its nodes open.
+    pub fn end(self) -> Vec<PathBuf> {
+        let log = self.conf().with_file_name("slurmd-").display().to_string();
+        drop(self.0);
+        let all = fs::read_dir("/proc").expect("processes").flatten();
+        let has_log = |process: &PathBuf| {
+            let files = fs::read_dir(process.join("fd")).into_iter().flatten();
+            let paths = files.flatten().map(|file| file.path());
+            let mut files = paths.filter_map(|path| fs::read_link(path).ok());
+            files.any(|file| file.to_string_lossy().starts_with(&log))
+        };
+        all.map(|it| it.path()).filter(has_log).collect()
     }
 
     /// A command of this Slurm.

@@ -18,6 +18,8 @@ use gridrig_protocol::lagrid::{
 use gridrig_protocol::soap::ANONYMOUS;
 use parking_lot::Mutex as Lock;
 use std::collections::BTreeMap;
+use std::io;
+use std::panic::resume_unwind;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::Mutex;
@@ -86,9 +88,17 @@ impl LaGrid {
         }
     }
 
-    /// The name of the open connection, which is opened if there is none.
+    /// The name of the open connection, which is opened if there is none. Goes on with a
+    /// panic of the heartbeats: the broker would forget one session after the other.
     async fn connection(&self) -> Result<Arc<str>> {
         let mut heart = self.opening.lock().await;
+        if let Some(mut ended) = heart.take_if(|heart| heart.0.is_finished())
+            && let Err(error) = (&mut ended.0).await
+            && error.is_panic()
+        {
+            let why = format!("the heartbeats of the session with {}: {error}", self.url);
+            resume_unwind(Box::new(io::Error::other(why)));
+        }
         if let Some(open) = self.link.lock().session().connection() {
             return Ok(Arc::clone(open));
         }
@@ -337,5 +347,28 @@ impl Outlet for LaGrid {
 
     fn cancel(&self, job: JobId) -> Answer<'_> {
         Box::pin(self.remove(job))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use gridrig_protocol::tls::peer_client;
+
+    #[tokio::test]
+    async fn a_panic_of_heartbeats_is_named_by_the_next_request() {
+        let client = peer_client(None, Duration::from_secs(1)).unwrap();
+        let broker = ("http://127.0.0.1:9", "replay");
+        let outlet = LaGrid::new(client, Codec::default(), broker, 1);
+        let beats: JoinHandle<()> = tokio::spawn(async { panic!("a broken invariant") });
+        while !beats.is_finished() {
+            tokio::task::yield_now().await;
+        }
+        *outlet.opening.lock().await = Some(Heart(beats));
+        let asked = tokio::spawn(async move { outlet.connection().await.is_ok() });
+        let panic = asked.await.unwrap_err().into_panic();
+        let why = panic.downcast::<io::Error>().unwrap().to_string();
+        assert!(why.contains("http://127.0.0.1:9: task "), "{why}");
+        assert!(why.contains("a broken invariant"), "{why}");
     }
 }

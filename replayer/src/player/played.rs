@@ -61,6 +61,8 @@ pub struct Played {
     pub undelivered: u64,
     /// Whether the run was stopped before the last job had ended.
     pub interrupted: bool,
+    /// What ended it before its time, if nobody stopped it.
+    pub broke: Option<String>,
 }
 
 /// What there is to know of a run's jobs on other outlets than our own.

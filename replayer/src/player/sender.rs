@@ -156,7 +156,7 @@ impl Senders {
                 () = panic_of(under_way) => {}
             }
         };
-        named("a task that hands jobs over", any).await;
+        resume_unwind(Box::new(error_of("a task that hands jobs over", any).await))
     }
 
     /// Breaks off what is under way.
@@ -175,22 +175,24 @@ pub(super) async fn panic_of(tasks: &mut JoinSet<()>) {
     pending::<()>().await;
 }
 
-/// Waits for a panic of `any`, and goes on with an error that says of what and `whose`, or
-/// with the error that it was.
-pub(super) async fn named(whose: &str, any: impl Future<Output = ()>) {
+/// Waits for a panic of `any`; answers an error that says of what and `whose`, or the error
+/// that it was.
+pub(super) async fn error_of(whose: &str, any: impl Future<Output = ()>) -> io::Error {
     let mut any = pin!(any);
     let panic: Box<dyn Any + Send> = poll_fn(|context| {
         let polled = catch_unwind(AssertUnwindSafe(|| any.as_mut().poll(context)));
         polled.map_or_else(Poll::Ready, |_| Poll::Pending)
     })
     .await;
-    let error = panic.downcast::<io::Error>().unwrap_or_else(|panic| {
-        let text = panic.downcast_ref::<String>().map(String::as_str);
-        let text = text.or(panic.downcast_ref().copied());
-        let text = text.unwrap_or("a panic");
-        Box::new(io::Error::other(format!("{whose} panicked: {text}")))
-    });
-    resume_unwind(error)
+    match panic.downcast::<io::Error>() {
+        Ok(error) => *error,
+        Err(panic) => {
+            let text = panic.downcast_ref::<String>().map(String::as_str);
+            let text = text.or(panic.downcast_ref().copied());
+            let text = text.unwrap_or("a panic");
+            io::Error::other(format!("{whose} panicked: {text}"))
+        }
+    }
 }
 
 /// Hands a job over, or has one removed.
@@ -313,9 +315,7 @@ mod tests {
                 tasks,
                 again: Vec::new(),
             };
-            let panic = tokio::spawn(async move { readers.panicked().await }).await;
-            let panic = panic.unwrap_err().into_panic();
-            panic.downcast::<io::Error>().unwrap().to_string()
+            readers.failed().await.to_string()
         };
         let why = why_of(|| panic!("a broken line")).await;
         assert_eq!(why, "a task that reads logs panicked: a broken line");

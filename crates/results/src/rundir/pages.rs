@@ -1,25 +1,30 @@
 //! The pages of a Parquet file, which nobody may have looked at yet.
 
+use parquet::basic::Encoding::{DELTA_BYTE_ARRAY, DELTA_LENGTH_BYTE_ARRAY};
 use parquet::basic::Type;
 use parquet::column::page::{Page, PageMetadata, PageReader};
 use parquet::errors::ParquetError;
+use parquet::schema::types::ColumnDescriptor;
 
 /// The pages of a column. The reader makes room for as many values of a dictionary as its
-/// header says, which may be billions in a damaged file.
+/// header says, and for as many lengths of texts, which may be billions in a damaged file.
 pub struct Pages {
     of: Box<dyn PageReader>,
+    /// The name of the column.
+    column: String,
     /// Bytes of a value at least.
     least: usize,
 }
 
 impl Pages {
-    /// Those of a column of this type.
-    pub fn new(of: Box<dyn PageReader>, kind: Type) -> Self {
-        let least = match kind {
+    /// Those of this column.
+    pub fn new(of: Box<dyn PageReader>, column: &ColumnDescriptor) -> Self {
+        let least = match column.physical_type() {
             Type::FIXED_LEN_BYTE_ARRAY => 1,
             _ => 4,
         };
-        Pages { of, least }
+        let column = column.path().string();
+        Pages { of, column, least }
     }
 }
 
@@ -34,6 +39,16 @@ impl Iterator for Pages {
 impl PageReader for Pages {
     fn get_next_page(&mut self) -> Result<Option<Page>, ParquetError> {
         let page = self.of.get_next_page()?;
+        // How many lengths there are is not bounded by the bytes that hold them. No run has
+        // been written so, and common writers do so only if they are told to.
+        let encoding = page.as_ref().map(Page::encoding);
+        if let Some(encoding @ (DELTA_LENGTH_BYTE_ARRAY | DELTA_BYTE_ARRAY)) = encoding {
+            let column = &self.column;
+            return Err(ParquetError::NYI(format!(
+                "column {column}: encoding {encoding}: expected PLAIN, RLE_DICTIONARY or \
+                 DELTA_BINARY_PACKED"
+            )));
+        }
         if let Some(Page::DictionaryPage {
             buf, num_values, ..
         }) = &page

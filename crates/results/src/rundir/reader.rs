@@ -132,7 +132,7 @@ impl Reader {
             Ok(Leaf {
                 reader: get_column_reader(
                     Arc::clone(&column),
-                    Box::new(Pages::new(Box::new(pages), column.physical_type())),
+                    Box::new(Pages::new(Box::new(pages), &column)),
                 ),
                 level,
                 entry,

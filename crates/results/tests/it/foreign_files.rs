@@ -5,9 +5,13 @@ use gridrig_core::ids::JobId;
 use gridrig_results::catalogue::{Catalogue, RunEntry, State};
 use gridrig_results::compare::said;
 use gridrig_results::rundir::{self, MOST_ROWS, RunDirError, TableColumns, names};
+use parquet::basic::Encoding;
+use parquet::data_type::{ByteArray, ByteArrayType};
 use parquet::file::metadata::{
     FileMetaData, ParquetMetaData, ParquetMetaDataReader, ParquetMetaDataWriter,
 };
+use parquet::file::properties::WriterProperties;
+use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::parser::parse_message_type;
 use parquet::schema::printer::print_schema;
 use parquet::schema::types::{SchemaDescPtr, SchemaDescriptor};
@@ -118,6 +122,41 @@ fn a_column_of_another_type_is_told() {
     retyped(&dir, names::JOBS, from, "job_id");
     let error = rundir::read_job(&dir, JobId(0)).expect_err("of another type");
     assert!(error.to_string().contains("job_id"), "{error}");
+}
+
+#[test]
+fn a_column_of_texts_whose_lengths_are_packed_is_refused() {
+    let (_study, dir) = one_run();
+    let message = "message jobs { required binary state (UTF8); }";
+    let properties = WriterProperties::builder()
+        .set_dictionary_enabled(false)
+        .set_encoding(Encoding::DELTA_BYTE_ARRAY);
+    let mut writer = SerializedFileWriter::new(
+        File::create(dir.join(names::JOBS)).unwrap(),
+        Arc::new(parse_message_type(message).unwrap()),
+        Arc::new(properties.build()),
+    )
+    .unwrap();
+    let mut group = writer.next_row_group().unwrap();
+    let mut column = group.next_column().unwrap().unwrap();
+    let texts = [ByteArray::from("completed")];
+    let written = column
+        .typed::<ByteArrayType>()
+        .write_batch(&texts, None, None);
+    written.unwrap();
+    column.close().unwrap();
+    group.close().unwrap();
+    writer.close().unwrap();
+    let table = TableColumns::open(&dir, names::JOBS).unwrap();
+    let Err(error) = table.codes("state") else {
+        panic!("texts whose lengths are packed");
+    };
+    let error = said(&error);
+    assert!(error.contains("jobs.parquet"), "{error}");
+    assert!(
+        error.contains("column state: encoding DELTA_BYTE_ARRAY: expected PLAIN"),
+        "{error}"
+    );
 }
 
 fn is_too_long<T>(result: Result<T, RunDirError>, words: &str) {

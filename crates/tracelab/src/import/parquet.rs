@@ -70,7 +70,11 @@ fn guarded<T>(read: impl FnOnce() -> Result<T, ParquetError>) -> Result<T, Strin
 }
 
 fn damaged(error: &ParquetError) -> String {
-    format!("the Parquet file is damaged: {error}")
+    match error {
+        // It may be whole.
+        ParquetError::NYI(what) => what.clone(),
+        _ => format!("the Parquet file is damaged: {error}"),
+    }
 }
 
 fn refused(kind: &str) -> String {
@@ -148,10 +152,8 @@ impl Parquet {
             let readers = self.columns.iter().map(|column| {
                 let of = group.metadata().column(column.leaf).column_descr_ptr();
                 let pages = group.get_column_page_reader(column.leaf)?;
-                Ok(get_column_reader(
-                    of.clone(),
-                    Box::new(Pages::new(pages, of.physical_type())),
-                ))
+                let pages = Box::new(Pages::new(pages, &of));
+                Ok(get_column_reader(of, pages))
             });
             self.readers = readers.collect::<Result<_, ParquetError>>()?;
             self.left = usize::try_from(group.metadata().num_rows())?;

@@ -5,14 +5,14 @@ use gridrig_tracelab::batsim::{self, Version};
 use gridrig_tracelab::import::{Map, SHIPPED};
 use gridrig_tracelab::load::load;
 use gridrig_tracelab::spec::SizeFrom;
-use parquet::basic::{Compression, LogicalType, TimeUnit, Type as Physical};
+use parquet::basic::{Compression, Encoding, LogicalType, TimeUnit, Type as Physical};
 use parquet::data_type::{
     ByteArray, ByteArrayType, DoubleType, Int32Type, Int64Type, Int96, Int96Type,
 };
 use parquet::file::properties::WriterProperties;
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::parser::parse_message_type;
-use parquet::schema::types::Type;
+use parquet::schema::types::{ColumnPath, Type};
 use sha2::{Digest, Sha256};
 use std::fs;
 use std::path::Path;
@@ -79,9 +79,18 @@ enum Values {
 
 /// Writes columns, each with the definition levels of its rows, in so many equal row groups.
 fn write_parquet(to: &Path, schema: Type, columns: &[(Vec<i16>, Values)], groups: usize) {
-    let properties = WriterProperties::builder()
-        .set_compression(Compression::SNAPPY)
-        .build();
+    let properties = WriterProperties::builder().set_compression(Compression::SNAPPY);
+    write_as(properties.build(), to, schema, columns, groups);
+}
+
+/// The same with these properties.
+fn write_as(
+    properties: WriterProperties,
+    to: &Path,
+    schema: Type,
+    columns: &[(Vec<i16>, Values)],
+    groups: usize,
+) {
     let file = fs::File::create(to).unwrap();
     let mut writer =
         SerializedFileWriter::new(file, Arc::new(schema), Arc::new(properties)).unwrap();
@@ -363,6 +372,42 @@ fn columns_of_parquet_that_are_no_numbers_texts_or_times_are_refused_at_their_ro
     let wrong = Values::Bytes(vec![ByteArray::from(vec![0xFF_u8])]);
     let said = write("binary took (UTF8);", 1, wrong).unwrap_err();
     assert!(said.contains(":2: the Parquet file is damaged: "), "{said}");
+}
+
+#[test]
+fn texts_of_parquet_whose_lengths_are_packed_are_refused_with_their_encoding() {
+    let folder = tempfile::tempdir().unwrap();
+    let packed = folder.path().join("t.parquet");
+    let message = "message log { required int32 id; required int64 at; \
+                   required binary took (UTF8); required int32 cores; }";
+    let texts = ["1", "2"].map(ByteArray::from).to_vec();
+    let columns = [
+        (vec![0; 2], Values::Int32(vec![1, 2])),
+        (vec![0; 2], Values::Int64(vec![10, 20])),
+        (vec![0; 2], Values::Bytes(texts)),
+        (vec![0; 2], Values::Int32(vec![1, 1])),
+    ];
+    let write = |encoding: Encoding| {
+        let properties = WriterProperties::builder()
+            .set_dictionary_enabled(false)
+            .set_column_encoding(ColumnPath::from("took"), encoding)
+            .build();
+        let schema = parse_message_type(message).unwrap();
+        write_as(properties, &packed, schema, &columns, 1);
+        imported(&packed, of_four()).map_err(|error| error.to_string())
+    };
+    assert_eq!(write(Encoding::PLAIN).unwrap().0.jobs, 2);
+    for encoding in [
+        Encoding::DELTA_LENGTH_BYTE_ARRAY,
+        Encoding::DELTA_BYTE_ARRAY,
+    ] {
+        let said = write(encoding).unwrap_err();
+        let expected = format!(
+            "t.parquet:1: column took: encoding {encoding}: expected PLAIN, RLE_DICTIONARY or \
+             DELTA_BINARY_PACKED"
+        );
+        assert!(said.ends_with(&expected), "{said}");
+    }
 }
 
 #[test]

@@ -105,12 +105,12 @@ pub(in crate::commands) fn replay(args: &ReplayArgs) -> Result<(), Failure> {
     }
     let own = recorder.take();
     let collected = remote::collect(&client, own, urls, &logs, &played.names);
-    let (log, found) = runtime.block_on(collected).map_err(Failure::Run)?;
+    let (log, found, gaps) = runtime.block_on(collected).map_err(Failure::Run)?;
     let notes = match logs.is_empty() {
         true => Vec::new(),
         false => notes_of(&scenario.grid, &found, &played.unseen),
     };
-    with_log(args, (&cell, &options), &load, (log, notes), &played)
+    with_log(args, (&cell, &options), &load, (log, notes, gaps), &played)
 }
 
 /// To gwd the directory of a template is that of the jobs, where it puts what they have said,
@@ -298,13 +298,16 @@ fn with_log(
     args: &ReplayArgs,
     (cell, options): (&Cell, &RunOptions),
     load: &Load,
-    (log, notes): (EventLog, Vec<String>),
+    (log, mut notes, gaps): (EventLog, Vec<String>, Vec<String>),
     played: &Played,
 ) -> Result<(), Failure> {
+    notes.extend(gaps.iter().map(|gap| format!("log-gap: {gap}")));
+    let broke = played.broke.as_ref().or(gaps.first()).cloned();
     let replication = &cell.replication;
     let mut executed = Executed {
         log,
-        interrupted: played.interrupted,
+        interrupted: played.interrupted || broke.is_some(),
+        broke,
         lost: !played.unfinished.is_empty(),
         timer_tolerance: tolerance(replication.scenario.clock),
         faults: faults(played),

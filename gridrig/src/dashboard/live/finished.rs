@@ -14,6 +14,7 @@ use gridrig_core::grid::Grid;
 use gridrig_core::ids::{DomainId, JobId};
 use gridrig_core::time::SimTime;
 use gridrig_protocol::rest::{Problem, Result};
+use gridrig_results::catalogue::is_held;
 use gridrig_results::names::Names;
 use gridrig_results::rundir::{self, DecisionDoc, InfoDoc, Manifest, RunDirError};
 use serde_json::{Value, json};
@@ -70,9 +71,10 @@ pub fn state(dashboard: &Dashboard, run: &str) -> Result<Arc<String>> {
     )
 }
 
-/// Whether it has no results yet.
+/// Whether it has no results yet, or is gone on with beside those of an earlier part of it.
 fn is_going_on(dir: &Path) -> bool {
-    !dir.join(rundir::names::MANIFEST).is_file()
+    let has = |name: &str| dir.join(name).is_file();
+    !has(rundir::names::MANIFEST) || has(rundir::names::RUNNING) && is_held(dir)
 }
 
 fn read(dir: &Path, below: &str) -> Result<String, RunDirError> {
@@ -105,6 +107,9 @@ pub fn life(runs: &Path, run: &str, job: JobId) -> Result<Option<Value>> {
 /// As [`life`]; a run that cannot be played again.
 pub fn decisions(runs: &Path, run: &str, job: JobId) -> Result<Vec<DecisionDoc>> {
     let dir = directory(runs, run)?;
+    if is_going_on(&dir) {
+        return Err(Problem::new(422, "no-decisions", "the run is not over"));
+    }
     let manifest = rundir::read_manifest(&dir).map_err(unreadable)?;
     let found = runner::decisions(&dir, &manifest, job);
     let (found, _) = found.map_err(|it| Problem::new(422, "no-decisions", it.why()))?;

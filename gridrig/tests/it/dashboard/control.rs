@@ -277,6 +277,47 @@ fn a_run_whose_dashboard_is_killed_is_shown_by_the_next_one_when_it_has_gone_on(
 }
 
 #[test]
+fn a_run_that_is_resumed_beside_its_partial_results_is_shown_as_it_goes() {
+    let dashboard = Dashboard::start(&[], &[]);
+    let out = dashboard.runs().join("shell");
+    let file = crate::command::root().join("resources/scenarios/realtime-smoke.toml");
+    let begin = |words: &[&str]| {
+        let mut command = crate::command::gridrig();
+        command.arg("run").args(words);
+        let command = command.stdout(std::process::Stdio::null());
+        command.stderr(std::process::Stdio::null()).spawn().unwrap()
+    };
+    let run = "shell/realtime-smoke-1/round-robin/r000";
+    let state = || {
+        let answer = dashboard.get(&format!("/api/live/run/{run}"));
+        answer.expect(200).json()["session"]["state"].clone()
+    };
+    let patience = Patience::seconds(240);
+    let mut child = begin(&[file.to_str().unwrap(), "--out", out.to_str().unwrap()]);
+    while dashboard.get("/api/runs?filter=state:running").json()["rows"] == json!([]) {
+        patience.wait("the run to be listed");
+    }
+    follows(&dashboard, run);
+    interrupt(child.id());
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    let dir = dashboard.runs().join(run);
+    let manifest = gridrig_results::rundir::read_manifest(&dir);
+    assert!(manifest.unwrap().partial);
+    assert_eq!(state(), "stopped");
+    let mut child = begin(&["--resume", dir.to_str().unwrap()]);
+    while state() != "running" {
+        patience.wait("the run to be shown as one that goes on");
+    }
+    follows(&dashboard, run);
+    assert!(dir.join("manifest.json").exists());
+    let decisions = dashboard.get(&format!("/api/live/jobs/0/decisions?run={run}"));
+    assert_eq!(decisions.expect(422).code(), "no-decisions");
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert_eq!(state(), "stopped");
+}
+
+#[test]
 fn a_run_in_virtual_time_is_listed_while_it_goes_on_and_not_deleted() {
     // Its policy never answers, and ends with it.
     let waits = r#"[{ name = "mine", timeout = "10min", exec = ["sh", "-c", '''
