@@ -44,7 +44,6 @@ use gridrig_core::policy::InformationNeed;
 use gridrig_core::time::SimDuration;
 use gridrig_drivers::faults::FaultCounts;
 use gridrig_results::EventLog;
-use gridrig_results::catalogue::is_held;
 use gridrig_results::rundir::EventsWriter;
 use gridrig_service::http::Monitoring;
 use std::collections::BTreeMap;
@@ -142,13 +141,15 @@ pub struct Executed {
 pub fn run(scenario: &Scenario, options: &RunOptions) -> Result<Vec<ReplicationRuns>, Failure> {
     let goes_on = options.resume;
     let (replications, options) = &refuse(scenario, options)?;
+    let cells = wanted(scenario, replications, options)?;
+    let mut all = cells.iter();
+    all.try_for_each(|(_, cell)| write::not_held(cell, options))?;
     if options.resume && !goes_on {
         eprintln!(
             "{}: the interrupted runs are continued (--force starts over)",
             scenario.name
         );
     }
-    let cells = wanted(scenario, replications, options)?;
     if let Some(watch) = &options.watch {
         watch.begin(scenario, replications);
     }
@@ -269,15 +270,6 @@ pub fn refuse(scenario: &Scenario, options: &RunOptions) -> Result<(Vec<Replicat
         write::describe(&cell.replication)?;
     }
     let options = write::placed(&cells, options)?;
-    let mut dirs = cells
-        .iter()
-        .filter_map(|cell| write::directory(cell, &options));
-    if let Some(dir) = dirs.find(|dir| is_held(dir)) {
-        bail!(
-            "{}: another process is running it (expected a run that is over)",
-            dir.display()
-        );
-    }
     Ok((replications, options))
 }
 

@@ -55,7 +55,10 @@ fn fields<'a>(
     processors: &'a str,
 ) -> [Cow<'a, str>; 17] {
     let end = row.start.and(row.end);
-    let ran = row.start.zip(end).map(|(start, end)| end.since(start));
+    let ran = row
+        .start
+        .zip(end)
+        .map(|(start, end)| end.since(start) + row.kept());
     let turnaround = row.submit.zip(end).map(|(submit, end)| end.since(submit));
     let stretch = match (turnaround, ran) {
         (Some(turnaround), Some(ran)) if !ran.is_zero() => {

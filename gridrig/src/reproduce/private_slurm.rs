@@ -5,7 +5,7 @@ use crate::realtime::workdir;
 use anyhow::{Context as _, anyhow, bail};
 use gridrig_replayer::outlet::plain_program;
 use gridrig_service::free_ports;
-use rustix::process::{Pid, Signal, getsid, kill_process};
+use rustix::process::{Pid, Signal, kill_process};
 use std::fmt::Write as _;
 use std::fs::{self, Permissions};
 use std::io::Read as _;
@@ -240,16 +240,26 @@ impl PrivateSlurm {
             name.is_ok_and(|name| name.trim() == "slurmstepd")
                 && files.any(|file| file.to_string_lossy().starts_with(&log))
         };
-        let own = getsid(None).ok();
+        let own = session_of(std::process::id().cast_signed());
         let all = fs::read_dir("/proc").into_iter().flatten().flatten();
         let all = all.filter_map(|it| Pid::from_raw(it.file_name().to_str()?.parse().ok()?));
-        let all = all.filter_map(|pid| Some((pid, getsid(Some(pid)).ok()?)));
-        let all: Vec<(Pid, Pid)> = all.filter(|(_, session)| Some(*session) != own).collect();
+        let all = all.filter_map(|pid| Some((pid, session_of(pid.as_raw_nonzero().get())?)));
+        let all: Vec<(Pid, i32)> = all.filter(|(_, session)| Some(*session) != own).collect();
         let steps = all.iter().filter(|(pid, _)| is_step(*pid));
-        let sessions: Vec<Pid> = steps.map(|(_, session)| *session).collect();
+        let sessions: Vec<i32> = steps.map(|(_, session)| *session).collect();
         let of_steps = all.iter().filter(|(_, it)| sessions.contains(it));
         of_steps.map(|(pid, _)| *pid).collect()
     }
+}
+
+/// The session of a process; that of threads of the kernel, and of whoever began outside of a
+/// container, is 0 and none.
+fn session_of(pid: i32) -> Option<i32> {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    // Behind the name, which may have anything in it: state, parent, group, session.
+    let (_, behind) = stat.rsplit_once(')')?;
+    let session = behind.split_whitespace().nth(3)?.parse().ok()?;
+    (session > 0).then_some(session)
 }
 
 impl Drop for PrivateSlurm {

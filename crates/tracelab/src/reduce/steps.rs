@@ -309,9 +309,16 @@ impl Reduced {
         let demands: Vec<u128> = demands.collect();
         let span = divided(spec.scale_arrival, self.load.span);
         let capacity = processors as f64 * span.as_nanos() as f64;
+        if span.is_zero() {
+            self.warn(
+                "all jobs are submitted at one instant, which has no offered load: all are kept",
+            );
+            let share = Decimal::ONE;
+            return Keep::Share { share, seed };
+        }
         let target = offered.as_f64() * capacity;
         let all = demands.iter().sum::<u128>() as f64;
-        if all < target && capacity > 0.0 {
+        if all < target {
             self.warn(&format!(
                 "all jobs together are an offered load of {:.4} on {processors} processors, less \
                  than the {offered} that was asked for: all are kept",

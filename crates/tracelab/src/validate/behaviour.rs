@@ -320,7 +320,7 @@ pub(super) fn behaviour(pair: &Pair, options: &Options) -> Option<Behaviour> {
         sampled_mean_s,
         sampled_distance,
         agrees: any_finish && distance <= DISTANCE && off <= MEAN * original.mean_s,
-        as_samples: among && distance <= sampled_distance[1],
+        as_samples: any_finish && among && distance <= sampled_distance[1],
     })
 }
 

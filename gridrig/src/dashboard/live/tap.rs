@@ -403,6 +403,12 @@ impl EventSink for Tap {
                     self.leases.said(event.kind, job, by, to);
                 }
             }
+            // What it has done is no part of its delay: as if it had come so much later.
+            EventKind::Requeued if event.value > 0 => {
+                if let Some(slot) = self.slots.get_mut(job.index()) {
+                    slot.submit += nanos.saturating_sub(slot.mark);
+                }
+            }
             EventKind::Rejected => self.counts.rejected += 1,
             EventKind::Cancelled => self.counts.cancelled += 1,
             EventKind::Failed => self.counts.failed += 1,

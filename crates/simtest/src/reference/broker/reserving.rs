@@ -336,8 +336,8 @@ impl RefBroker<'_> {
         let wanted = |(cluster, share, _): &Part| Decision::Part(job.id, *cluster, share.bits());
         let mut decisions: Vec<Decision> = parts.iter().map(wanted).collect();
         let told = now + self.settings.lrms_latency;
-        // As long as the shortest job: names of one instant are some nanoseconds apart.
-        let kept_until = told + SimDuration::from_millis(1);
+        // Names of one instant are some nanoseconds apart.
+        let kept_until = told + SimDuration::from_nanos(1_000);
         let stands =
             |(_, answer): &(u64, usize)| search.names[*answer] + search.timeout > kept_until;
         let all_stand = held.values().all(stands);

@@ -17,6 +17,9 @@ use std::collections::{BTreeMap, BTreeSet};
 /// No cluster counts a job as shorter.
 pub(super) const SHORTEST: SimDuration = SimDuration::from_nanos(1_000_000);
 
+/// Names of requests that arrive at one instant are nearer to one another than that.
+const APART: SimDuration = SimDuration::from_nanos(1_000);
+
 /// A search for reservations for the components of a job.
 pub(super) struct Searching {
     pub search: Search,
@@ -296,7 +299,7 @@ impl CoAllocate {
         // And still stands when it is told: requests of one instant have names some nanoseconds
         // apart.
         let told = cx.now() + latency;
-        let stands = |it: &Reserved| it.asked + searching.timeout > told + SHORTEST;
+        let stands = |it: &Reserved| it.asked + searching.timeout > told + APART;
         let all_stand = searching.reserved.values().all(stands);
         match first > told && last >= Some(ready) && all_stand {
             true => {
