@@ -6,7 +6,7 @@ mod together;
 use crate::check::{FaultReport, how_nodes_fail};
 use crate::runner::{PolicyRun, ReplicationRuns};
 use crate::scenario::Scenario;
-use crate::words::{counts, list};
+use crate::words::{counts, list, many};
 use gridrig_core::broker::{Blocking, Commit, LocalInfo, MatchmakingKind, OwnDispatch};
 use gridrig_core::grid::{BrokerSettings, Grid};
 use gridrig_core::time::{Decimal, SimDuration};
@@ -196,17 +196,18 @@ fn one(
     let lines: u64 = skipped.values().sum();
     if lines > 0 {
         let reasons = counts(skipped);
-        let _ = write!(text, ", {lines} lines of the trace skipped ({reasons})");
+        let lines = many(lines, "line");
+        let _ = write!(text, ", {lines} of the trace skipped ({reasons})");
     }
     let compression = scenario.compression().as_f64();
     let tau = scenario.measure.tau.as_secs_f64();
     let _ = writeln!(
         text,
-        "\ncompared on the {} jobs that completed under every policy; {} left out\n\n{}bounded \
+        "\ncompared on the {} jobs that completed under every policy; {}\n\n{}bounded \
          slowdown with tau = {tau:.3} s of the run, {:.1} s of the trace; delay = end seen - submit \
          - run time",
         common.jobs,
-        common.left_out,
+        not_compared(common.left_out, common.never_completed),
         table(&replication.runs, &common.metrics),
         tau * compression
     );
@@ -218,6 +219,15 @@ fn one(
     for warning in folded(runs.flat_map(|run| &run.summary.warnings)) {
         let _ = writeln!(text, "warning: {warning}");
     }
+}
+
+/// What became of jobs on which policies are not compared.
+fn not_compared(left_out: u64, never_completed: u64) -> String {
+    let never = match never_completed {
+        0 => String::new(),
+        jobs => format!("; {} completed under none", many(jobs, "job")),
+    };
+    format!("{left_out} left out{never}")
 }
 
 fn table(runs: &[PolicyRun], metrics: &[Metrics]) -> String {

@@ -135,7 +135,7 @@ fn components(bits: u64) -> String {
 
 /// The short form of each name where it is unique, else the long form, else
 /// that with its position.
-pub(crate) fn unique(names: impl Iterator<Item = (String, Option<String>)>) -> Vec<String> {
+pub fn unique(names: impl Iterator<Item = (String, Option<String>)>) -> Vec<String> {
     let names: Vec<_> = names.collect();
     let mut short: BTreeMap<&str, usize> = BTreeMap::new();
     for (name, _) in &names {

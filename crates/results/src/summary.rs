@@ -278,6 +278,9 @@ impl RunSummary {
         let tally::Tally { jobs, measured, .. } = tally;
         let makespan_s = tally.makespan().map(SimDuration::as_secs_f64);
         known.warnings.extend(bias_warning(measure, &jobs));
+        known
+            .warnings
+            .extend(none_warning(measure, &jobs, &measured));
         known.warnings.extend(tau_warning(measure, tally.shortest));
         let have_failed = table.clusters().iter().any(|info| !info.down.is_empty());
         let node_failures = have_failed.then(|| NodeFailures {
@@ -324,6 +327,26 @@ impl RunSummary {
             ..known
         }
     }
+}
+
+/// Without a measured job all figures are null.
+fn none_warning(measure: &Measure, jobs: &JobCounts, measured: &JobCounts) -> Option<String> {
+    (measured.submitted == 0 && jobs.submitted > 0).then(|| {
+        let until = measure
+            .until
+            .map_or("the end".to_owned(), |until| until.to_string());
+        format!(
+            "none of the {} jobs is measured: expected some that are submitted from {} to {until} \
+             (from and until of [measure]{})",
+            jobs.submitted,
+            measure.from,
+            if measure.direct {
+                ""
+            } else {
+                ", and at a broker: direct"
+            }
+        )
+    })
 }
 
 fn bias_warning(measure: &Measure, jobs: &JobCounts) -> Option<String> {

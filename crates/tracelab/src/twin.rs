@@ -17,6 +17,7 @@ use gridrig_core::time::SimDuration;
 use gridrig_results::stats::Distribution;
 use rayon::iter::{IntoParallelIterator as _, ParallelIterator as _};
 use serde::Serialize;
+use std::ops::Range;
 
 /// Two waits that are no further apart are the same.
 pub const SAME: SimDuration = SimDuration::from_secs(60);
@@ -28,7 +29,7 @@ pub struct Options {
     pub processors: Option<u32>,
     /// `None` tries all and takes the one that reproduces the log best.
     pub discipline: Option<DisciplineKind>,
-    /// Jobs that are compared; all before it are run, those after it are not.
+    /// When jobs are compared that were submitted then; all others are run beside them.
     pub window: Option<TraceWindow>,
 }
 
@@ -46,7 +47,7 @@ pub struct Twin {
     pub processors: u32,
     /// What says so: `option`, `header` or `occupancy`.
     pub processors_from: &'static str,
-    /// Jobs that were run.
+    /// Jobs of the model: those of the log that fit the machine.
     pub jobs: u64,
     /// Jobs whose waits were compared.
     pub compared: u64,
@@ -90,19 +91,19 @@ type Placed<'a> = (usize, &'a TraceJob);
 /// [`TraceError::File`] for a log without recorded waits, and for a window that it
 /// does not fill.
 pub fn twin(loaded: &Loaded, options: &Options) -> Result<Twin, TraceError> {
-    let (start, end) = bounds(loaded, options.window)?;
-    let before_end = loaded.jobs.partition_point(|job| job.submit < end);
-    let peak = unmodelled::sweep(&loaded.jobs[..before_end], u32::MAX, start).peak;
+    let window = bounds(loaded, options.window)?;
+    let peak = unmodelled::sweep(&loaded.jobs, u32::MAX, &window).peak;
     let (processors, processors_from) = machine(loaded, options, peak);
-    let jobs = loaded.jobs[..before_end].iter().enumerate();
+    let jobs = loaded.jobs.iter().enumerate();
     let (jobs, wider): (Vec<Placed<'_>>, Vec<Placed<'_>>) =
         jobs.partition(|(_, job)| job.processors <= processors);
-    let is_compared = |job: &TraceJob| job.submit >= start && job.wait_time.is_some();
+    let is_compared = |job: &TraceJob| window.contains(&job.submit) && job.wait_time.is_some();
     let compared: Vec<usize> = (0..jobs.len())
         .filter(|at| is_compared(jobs[*at].1))
         .collect();
     if compared.is_empty() {
-        return Err(no_waits(loaded, options, &jobs));
+        let jobs = jobs.iter().filter(|(_, job)| window.contains(&job.submit));
+        return Err(no_waits(loaded, options, jobs.count()));
     }
     let all = DisciplineKind::ALL.to_vec();
     let kinds = options.discipline.map_or(all, |only| vec![only]);
@@ -125,10 +126,13 @@ pub fn twin(loaded: &Loaded, options: &Options) -> Result<Twin, TraceError> {
     let site = unmodelled::Site {
         loaded,
         jobs: &jobs,
-        wider: wider.iter().filter(|(_, job)| job.submit >= start).count() as u64,
+        wider: wider
+            .iter()
+            .filter(|(_, job)| window.contains(&job.submit))
+            .count() as u64,
         processors,
         peak,
-        start,
+        window,
         discipline: best.kind,
     };
     Ok(Twin {
@@ -150,13 +154,10 @@ pub fn twin(loaded: &Loaded, options: &Options) -> Result<Twin, TraceError> {
     })
 }
 
-/// Where the jobs begin that are compared, and where those end that are run.
-fn bounds(
-    loaded: &Loaded,
-    window: Option<TraceWindow>,
-) -> Result<(SimDuration, SimDuration), TraceError> {
+/// When the jobs were submitted that are compared.
+fn bounds(loaded: &Loaded, window: Option<TraceWindow>) -> Result<Range<SimDuration>, TraceError> {
     let Some(TraceWindow { start, length }) = window else {
-        return Ok((SimDuration::ZERO, SimDuration::from_nanos(u64::MAX)));
+        return Ok(SimDuration::ZERO..SimDuration::from_nanos(u64::MAX));
     };
     let last = loaded
         .jobs
@@ -173,7 +174,7 @@ fn bounds(
         );
         return Err(TraceError::file(&loaded.file, problem));
     }
-    Ok((start, end))
+    Ok(start..end)
 }
 
 fn machine(loaded: &Loaded, options: &Options, peak: u64) -> (u32, &'static str) {
@@ -184,15 +185,14 @@ fn machine(loaded: &Loaded, options: &Options, peak: u64) -> (u32, &'static str)
     known.unwrap_or((occupied.max(widest.unwrap_or(1)), "occupancy"))
 }
 
-fn no_waits(loaded: &Loaded, options: &Options, jobs: &[Placed<'_>]) -> TraceError {
+fn no_waits(loaded: &Loaded, options: &Options, jobs: usize) -> TraceError {
     let of = match options.window {
         Some(_) => " of the window",
         None => "",
     };
     let problem = format!(
-        "none of the {} jobs{of} that fit the machine has a recorded wait time (field 3): expected \
-         a log of a site, with waits to compare with",
-        jobs.len()
+        "none of the {jobs} jobs{of} that fit the machine has a recorded wait time (field 3): \
+         expected a log of a site, with waits to compare with"
     );
     TraceError::file(&loaded.file, problem)
 }
@@ -205,13 +205,15 @@ fn tried(
     compared: &[usize],
 ) -> (Fit, [f64; 2], Vec<Waits>) {
     let run: Vec<&TraceJob> = jobs.iter().map(|(_, job)| *job).collect();
-    let simulated = Site::under(kind, processors).waits(&run);
+    let first = compared.first().copied().unwrap_or(0);
+    let awaited = first..compared.last().map_or(first, |last| last + 1);
+    let simulated = Site::under(kind, processors).waits(&run, awaited);
     let waits = compared.iter().map(|at| {
         let (job, record) = jobs[*at];
         Waits {
             job,
             recorded_s: record.wait_time.unwrap_or_default().as_secs_f64(),
-            simulated_s: simulated[*at].as_secs_f64(),
+            simulated_s: simulated[*at - first].as_secs_f64(),
         }
     });
     let waits: Vec<Waits> = waits.collect();

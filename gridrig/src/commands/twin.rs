@@ -36,8 +36,8 @@ pub struct TwinArgs {
     /// busy at once by the log]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     processors: Option<u32>,
-    /// Compare only jobs submitted in this window, counted from the log's time 0; earlier
-    /// jobs are run but not compared
+    /// Compare only jobs submitted in this window, counted from the log's time 0; the
+    /// others are run but not compared
     #[arg(long, value_name = "START,LENGTH", value_parser = values::window)]
     window: Option<TraceWindow>,
     /// Write the recorded and the simulated wait of each job as CSV
@@ -91,7 +91,7 @@ fn text(twin: &Twin) -> String {
     };
     let _ = writeln!(
         text,
-        "{} jobs compared of {} that were run, on {} processors ({from})",
+        "{} jobs compared of {} in the model, on {} processors ({from})",
         integer(twin.compared),
         integer(twin.jobs),
         integer(u64::from(twin.processors))

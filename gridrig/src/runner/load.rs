@@ -9,6 +9,7 @@ use gridrig_core::job::{Entry, Submission};
 use gridrig_core::policy::PolicySpec;
 use gridrig_core::resource::Resources;
 use gridrig_core::time::SimTime;
+use gridrig_results::names::unique;
 use gridrig_results::rundir::{ChoiceDoc, ChosenShare, ChosenWindow};
 use gridrig_results::{Measure, Stop};
 use gridrig_tracelab::prepare::{self, Prepared};
@@ -74,10 +75,15 @@ impl Load {
         let scenario = &replication.scenario;
         let mut prepared = prepare_workloads(scenario)?;
         let specs = scenario.workloads.iter();
-        let workloads = specs
+        let mut workloads: Vec<WorkloadInfo> = specs
             .zip(&prepared)
             .map(|(spec, p)| WorkloadInfo::of(spec, p))
             .collect();
+        // Files of one name in two folders are two workloads.
+        let names = unique(workloads.iter().map(|it| (it.name.clone(), None)));
+        for (workload, name) in workloads.iter_mut().zip(names) {
+            workload.name = name;
+        }
         let warnings = warnings_of(scenario, &prepared);
         let pooled_warnings = match replication.pooled() {
             None => Vec::new(),

@@ -156,12 +156,16 @@ fn went_wrong(text: &mut String, name: &str, summary: &RunSummary) {
         let _ = write!(wrong, "; faults: {}", list(faults));
     }
     if !wrong.is_empty() {
-        let jobs = &summary.jobs;
+        let (all, jobs) = (&summary.jobs, &summary.measured);
         let finished = 100.0 * jobs.completed as f64 / jobs.submitted.max(1) as f64;
+        let of = match all.submitted == jobs.submitted {
+            true => "jobs",
+            false => "measured jobs",
+        };
         let goodput_h = summary.goodput_processor_s / 3600.0;
         let _ = writeln!(
             text,
-            "{name}: {finished:.2} % of the jobs finished, goodput {goodput_h:.1} \
+            "{name}: {finished:.2} % of the {of} finished, goodput {goodput_h:.1} \
              processor-hours{wrong}"
         );
     }

@@ -1,7 +1,7 @@
 //! All replications of a scenario in one table.
 
 use super::remarks::remark;
-use super::{bounds, number, percent};
+use super::{bounds, not_compared, number, percent};
 use crate::runner::{PolicyRun, ReplicationRuns};
 use crate::scenario::Scenario;
 use crate::words::counts;
@@ -37,11 +37,14 @@ pub(super) fn draw(
     let jobs = replications.iter().filter_map(|one| one.runs.first());
     let jobs: u64 = jobs.map(|run| run.summary.jobs.submitted).sum();
     let compared: u64 = common.iter().map(|one| one.jobs).sum();
-    let left_out: u64 = common.iter().map(|one| one.left_out).sum();
+    let not_compared = not_compared(
+        common.iter().map(|one| one.left_out).sum(),
+        common.iter().map(|one| one.never_completed).sum(),
+    );
     let _ = writeln!(
         text,
         "\n{} replications, {} to {}: {jobs} jobs submitted in all\ncompared on the {compared} jobs \
-         that completed under every policy of their replication; {left_out} left out\n",
+         that completed under every policy of their replication; {not_compared}\n",
         replications.len(),
         first.key,
         last.key
@@ -133,6 +136,7 @@ fn row(name: &str, own: &[Own<'_>], is_repeated: bool) -> Vec<String> {
 fn summed(runs: &[&RunSummary]) -> RunSummary {
     let mut all = RunSummary {
         jobs: runs.iter().map(|one| one.jobs).sum(),
+        measured: runs.iter().map(|one| one.measured).sum(),
         ..RunSummary::default()
     };
     for one in runs {

@@ -211,7 +211,9 @@ fn workloads_whose_files_have_one_name_are_told_apart() {
     let dir = bench.path("runs/s-1/round-robin/r000");
     expect_code(&run(&["audit", &dir]), 0);
     let read = rundir::read(Path::new(&dir)).unwrap();
-    assert_eq!(read.manifest.workloads, ["t.swf", "t.swf#1"]);
+    let names = ["t.swf", "t.swf#1"];
+    assert_eq!(read.manifest.workloads, names);
+    assert!(read.manifest.trace_sha256.keys().eq(names));
     let of = |workload: u16| {
         let jobs = read.submissions.iter();
         jobs.filter(|job| job.label.workload == workload).count()

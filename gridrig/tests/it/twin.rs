@@ -92,7 +92,7 @@ fn twin_says_what_it_found_and_writes_both_waits_of_each_job() {
     let text = stdout(&output);
     for part in [
         "The twin is exact: under easy-backfill, the best of 6",
-        "480 jobs compared of 480 that were run, on 180 processors (by the header)",
+        "480 jobs compared of 480 in the model, on 180 processors (by the header)",
         "easy-backfill was chosen by the least misfit of 6 disciplines",
         "size    jobs  recorded mean",
         "and 49 users more, ",

@@ -20,6 +20,8 @@ pub struct OnCommonJobs {
     pub jobs: u64,
     /// Jobs that completed under some.
     pub left_out: u64,
+    /// Jobs that completed under none.
+    pub never_completed: u64,
     /// By run, over those of the common jobs that completed there.
     pub metrics: Vec<Metrics>,
 }
@@ -49,6 +51,7 @@ pub fn on_common_jobs(dirs: &[PathBuf]) -> Result<OnCommonJobs> {
     Ok(OnCommonJobs {
         jobs: common.jobs,
         left_out: common.left_out,
+        never_completed: common.never_completed,
         metrics,
     })
 }
@@ -61,23 +64,27 @@ pub(super) struct Common {
     pub(super) jobs: u64,
     /// Others that completed under some policy.
     pub(super) left_out: u64,
+    /// Others that were measured and completed under none.
+    pub(super) never_completed: u64,
 }
 
 impl Common {
     pub(super) fn of(runs: &[Opened<'_>], bounds: &[bool]) -> Self {
         let judged = runs.iter().zip(bounds).filter(|(_, bound)| !**bound);
-        let mut judged = judged.map(|(run, _)| &run.completed);
-        let mut rows = judged.next().cloned().unwrap_or_default();
+        let mut judged = judged.map(|(run, _)| run);
+        let first = judged.next();
+        let mut rows = first.map_or(Vec::new(), |run| run.completed.clone());
         let mut any = rows.clone();
-        for completed in judged {
-            for (row, completed) in completed.iter().enumerate() {
+        for run in judged {
+            for (row, completed) in run.completed.iter().enumerate() {
                 rows[row] &= completed;
                 any[row] |= completed;
             }
         }
-        let jobs = count(&rows);
+        let (jobs, some) = (count(&rows), count(&any));
         Common {
-            left_out: count(&any) - jobs,
+            left_out: some - jobs,
+            never_completed: first.map_or(0, |run| run.measured.saturating_sub(some)),
             jobs,
             rows,
         }
@@ -140,6 +147,8 @@ pub(crate) struct Opened<'a> {
     pub(super) jobs: Vec<u32>,
     /// By row; it says who completed, and is a metric by itself.
     response_s: Vec<f64>,
+    /// Jobs that were submitted in the measured interval.
+    measured: u64,
     /// By row: completed, and submitted in the measured interval.
     pub(crate) completed: Vec<bool>,
 }
@@ -149,26 +158,29 @@ impl<'a> Opened<'a> {
         let measure = run.manifest.measure.read();
         let columns = TableColumns::open(&run.dir, names::JOBS)?;
         let response = columns.f64s("response_s")?;
-        let mut completed: Vec<bool> = response.iter().map(|value| value.is_finite()).collect();
+        let mut measured = vec![true; response.len()];
         if measure.from > SimTime::ZERO || measure.until.is_some() {
             let submit = columns.i64s("submit_ns")?;
-            for (completed, submit) in completed.iter_mut().zip(submit) {
+            for (measured, submit) in measured.iter_mut().zip(submit) {
                 let submit = u64::try_from(submit).map(SimTime::from_nanos);
-                *completed &= submit.is_ok_and(|submit| measure.covers(submit));
+                *measured = submit.is_ok_and(|submit| measure.covers(submit));
             }
         }
         if let Some(direct) = direct(&columns, measure)? {
-            for (completed, direct) in completed.iter_mut().zip(direct) {
-                *completed &= !direct;
+            for (measured, direct) in measured.iter_mut().zip(direct) {
+                *measured &= !direct;
             }
         }
+        let all = measured.iter().zip(&response);
+        let completed = all.map(|(measured, response)| *measured && response.is_finite());
         Ok(Opened {
             jobs: columns.u32s("job_id")?,
             run,
             columns,
             measure,
+            completed: completed.collect(),
+            measured: count(&measured),
             response_s: response,
-            completed,
         })
     }
 

@@ -71,6 +71,8 @@ pub struct Measured {
     pub jobs: u64,
     /// Jobs that completed under some policy but not under all.
     pub left_out: u64,
+    /// Measured jobs that completed under no policy.
+    pub never_completed: u64,
     /// The sentence about them, before all others; null where they are few.
     pub text: Option<String>,
     /// Bound of the bounded slowdown, in seconds of the run: `0.167 s`.

@@ -121,6 +121,7 @@ impl Tables<'_> {
         Measured {
             jobs: self.replications.iter().map(|r| r.common).sum(),
             left_out: self.replications.iter().map(|r| r.left_out).sum(),
+            never_completed: self.replications.iter().map(|r| r.never_completed).sum(),
             text: None,
             tau: manifest.map_or(String::new(), |m| m.measure.tau_in_seconds()),
             run_time_scale: manifest.and_then(|m| Some(m.study.scale?.run_time)),

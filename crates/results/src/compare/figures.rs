@@ -103,6 +103,8 @@ pub(super) struct Replication {
     pub(super) common: u64,
     /// Jobs that completed under some.
     pub(super) left_out: u64,
+    /// Jobs that completed under none.
+    pub(super) never_completed: u64,
     /// In the order of the variants.
     pub(super) runs: Vec<RunFigures>,
     /// The baseline over the jobs of a variant that lacks some.
@@ -156,6 +158,7 @@ pub(super) fn measure(
         all.push(Replication {
             common: common.jobs,
             left_out: common.left_out,
+            never_completed: common.never_completed,
             runs: figures,
             narrowed,
         });

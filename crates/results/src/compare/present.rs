@@ -76,7 +76,7 @@ fn facts(document: &Comparison) -> Vec<(String, String)> {
     fact(
         "measured",
         format!(
-            "{} jobs that completed under every policy that competes, over {} {}; {}",
+            "{} jobs that completed under every policy that competes, over {} {}; {}{}",
             integer(measured.jobs),
             pairs.n,
             noun(&pairs.over, pairs.n),
@@ -86,6 +86,10 @@ fn facts(document: &Comparison) -> Vec<(String, String)> {
                     "{} others completed under some policies only and are left out",
                     integer(n)
                 ),
+            },
+            match measured.never_completed {
+                0 => String::new(),
+                n => format!("; {} completed under no policy", integer(n)),
             }
         ),
     );

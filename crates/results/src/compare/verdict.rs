@@ -104,11 +104,11 @@ fn told(
 }
 
 /// How many jobs finish at all under each policy that competes, if more than a few
-/// finish under some policies only: times are about the others.
+/// finish under some policies only, or under none: times are about the others.
 pub(super) fn left_out(document: &Comparison) -> Option<String> {
     let measured = &document.measured;
-    let all = (measured.jobs + measured.left_out).max(1) as f64;
-    if measured.left_out as f64 / all <= FEW_LEFT_OUT {
+    let others = measured.left_out + measured.never_completed;
+    if others as f64 / (measured.jobs + others).max(1) as f64 <= FEW_LEFT_OUT {
         return None;
     }
     let share = |policy: &Policy| policy.unfinished?.finished_share.value;
@@ -122,10 +122,11 @@ pub(super) fn left_out(document: &Comparison) -> Option<String> {
     });
     Some(format!(
         "Not all jobs finish: {}. What follows is about the {} jobs that finish under every \
-         policy; {} more finish under some.",
+         policy; {} more finish under some, {} under none.",
         told.collect::<Vec<_>>().join("; "),
         integer(measured.jobs),
-        integer(measured.left_out)
+        integer(measured.left_out),
+        integer(measured.never_completed)
     ))
 }
 

@@ -83,7 +83,10 @@ fn speed(row: &JobRow, busy: &Busy) -> f64 {
 
 impl Load {
     pub(super) fn new(table: &JobTable, measure: &Measure) -> Self {
-        let until = measure.until.or(table.last_finish);
+        // Of a run that is over nothing is known, and processors are not idle for it.
+        let end = table.end().max(measure.from);
+        let wanted = measure.until.map(|until| until.min(end));
+        let until = wanted.or(table.last_finish);
         let (from, to) = (measure.from, until.unwrap_or(measure.from));
         let new = |info: &ClusterInfo| Busy {
             processors: u64::from(info.processors),

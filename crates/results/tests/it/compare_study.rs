@@ -297,7 +297,7 @@ fn jobs_that_did_not_complete_everywhere_are_left_out_and_counted() {
     let text = document.sentence();
     let first = "Not all jobs finish: 66.7 % under free-node; 100 % under round-robin. What \
                  follows is about the 2 jobs that finish under every policy; 1 more finish under \
-                 some. ";
+                 some, 0 under none. ";
     assert!(text.starts_with(first), "{text}");
     let text = compare::report(&document).markdown();
     says(&text, "unfinished ones too");
@@ -307,6 +307,31 @@ fn jobs_that_did_not_complete_everywhere_are_left_out_and_counted() {
         assert!(jobs.flatten().all(|job| job < 2), "{policy:?}");
     }
     says(&text, "Only jobs that finish under every policy");
+}
+
+#[test]
+fn jobs_that_complete_under_no_policy_are_counted_and_told() {
+    let study = Study::new();
+    for policy in ["round-robin", "free-node"] {
+        let mut draft = Draft::new(policy, 0, &[1_000, 2_000, 0]);
+        draft.waits[2] = None;
+        draft.info.partial = true;
+        study.write(draft);
+    }
+    let document = study.compare();
+    let measured = &document.measured;
+    assert_eq!((measured.jobs, measured.left_out), (2, 0));
+    assert_eq!(measured.never_completed, 1);
+    says(&document.sentence(), "Not all jobs finish: 66.7 % under ");
+    says(
+        &document.sentence(),
+        "0 more finish under some, 1 under none.",
+    );
+    let text = compare::report(&document).markdown();
+    says(
+        &text,
+        "none completed under some policies only; 1 completed under no policy",
+    );
 }
 
 #[test]

@@ -28,6 +28,11 @@ fn policies_are_compared_on_the_jobs_that_finished_in_all_runs() {
     // Beside one policy alone it has.
     let common = on_common_jobs(&dirs[1..]).unwrap();
     assert_eq!((common.jobs, common.left_out), (1, 2));
+    // What completes nowhere is not among those left out.
+    assert_eq!(common.never_completed, 0);
+    let common = on_common_jobs(&dirs[1..2]).unwrap();
+    assert_eq!((common.jobs, common.left_out), (2, 0));
+    assert_eq!(common.never_completed, 1);
 }
 
 #[test]

@@ -234,6 +234,35 @@ fn only_jobs_submitted_in_the_interval_are_measured() {
     close(summary.makespan_s, 18.001);
 }
 
+/// Processors are not idle because nobody looked any more.
+#[test]
+fn load_ends_with_the_run_where_jobs_are_measured_for_longer() {
+    let until = |until| Measure { until, ..measure() };
+    let of = |until_ms: Option<u64>| {
+        let measure = until(until_ms.map(ms));
+        RunSummary::compute(&table(), &measure, SimDuration::ZERO, known())
+    };
+    let end_ms = table().end().as_nanos() / 1_000_000;
+    let (end, far) = (of(Some(end_ms)), of(Some(1_000_000)));
+    assert_eq!(far.utilization, end.utilization);
+    assert_eq!(far.measured_until_s, end.measured_until_s);
+    assert_eq!(far.clusters, end.clusters);
+    assert!(far.utilization > Some(0.0));
+}
+
+#[test]
+fn a_run_of_which_no_job_is_measured_says_so() {
+    let measure = Measure {
+        from: ms(900_000),
+        ..measure()
+    };
+    let summary = RunSummary::compute(&table(), &measure, SimDuration::ZERO, known());
+    let expected = "none of the 4 jobs is measured: expected some that are submitted from 900s to \
+                    the end";
+    let told = &summary.warnings;
+    assert!(told.iter().any(|it| it.starts_with(expected)), "{told:?}");
+}
+
 #[test]
 fn a_run_that_stops_early_warns_of_its_bias() {
     let mut told = events();

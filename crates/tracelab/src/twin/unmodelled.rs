@@ -8,6 +8,7 @@ use gridrig_core::time::SimDuration;
 use gridrig_results::plot::seconds;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 
 /// When nothing starts for so long although each of the waiting jobs fits, the machine
 /// was out of service, as far as the log tells.
@@ -34,8 +35,8 @@ pub(super) struct Site<'a> {
     pub(super) processors: u32,
     /// Processors busy at once, by the log.
     pub(super) peak: u64,
-    /// Where the jobs begin that are counted.
-    pub(super) start: SimDuration,
+    /// When the jobs were submitted that are counted.
+    pub(super) window: Range<SimDuration>,
     pub(super) discipline: DisciplineKind,
 }
 
@@ -83,7 +84,7 @@ impl Site<'_> {
 
     fn of_time(&self, say: &mut impl FnMut(&'static str, u64, String)) {
         let jobs = self.jobs.iter().map(|(_, job)| *job);
-        let Occupancy { above, outages, .. } = sweep(jobs, self.processors, self.start);
+        let Occupancy { above, outages, .. } = sweep(jobs, self.processors, &self.window);
         let total: f64 = outages.iter().map(|it| it.as_secs_f64()).sum();
         let longest = outages.iter().max().map_or(0.0, |it| it.as_secs_f64());
         let text = format!(
@@ -115,7 +116,7 @@ impl Site<'_> {
     }
 
     fn of_jobs(&self, say: &mut impl FnMut(&'static str, u64, String)) {
-        let counted = || self.jobs.iter().filter(|(_, job)| job.submit >= self.start);
+        let counted = || self.jobs.iter().filter(|(_, job)| self.is_counted(job));
         let count = |of: fn(&TraceJob) -> bool| counted().filter(|(_, job)| of(job)).count() as u64;
         let skipped = |reason| self.loaded.skipped.get(reason).copied().unwrap_or(0);
         let of_the_log = [
@@ -165,10 +166,14 @@ impl Site<'_> {
         }
     }
 
+    fn is_counted(&self, job: &TraceJob) -> bool {
+        self.window.contains(&job.submit)
+    }
+
     /// Values of a field, and jobs that have another than the most frequent one.
     fn values(&self, field: usize) -> (u64, u64) {
         let mut jobs: BTreeMap<u32, u64> = BTreeMap::new();
-        for (_, job) in self.jobs.iter().filter(|(_, job)| job.submit >= self.start) {
+        for (_, job) in self.jobs.iter().filter(|(_, job)| self.is_counted(job)) {
             if let Some(id) = job.ids[field] {
                 *jobs.entry(id).or_default() += 1;
             }
@@ -215,7 +220,7 @@ impl Site<'_> {
                     for (_, all) in lesser.filter(|(class, _)| class.2 <= own.2) {
                         let rest = all.split_off(&before);
                         let passed = std::mem::replace(all, rest);
-                        let counted = passed.iter().filter(|at| jobs[**at].0.submit >= self.start);
+                        let counted = passed.iter().filter(|at| self.is_counted(jobs[**at].0));
                         count += counted.count() as u64;
                     }
                     waiting.retain(|_, all| !all.is_empty());
@@ -274,7 +279,7 @@ pub(super) struct Occupancy {
     pub(super) peak: u64,
     /// How long more than those of the model are busy.
     above: SimDuration,
-    /// How long each time was that counts as [`OUTAGE`], from the start on.
+    /// How long each time was that counts as [`OUTAGE`], of those that began in the window.
     outages: Vec<SimDuration>,
 }
 
@@ -282,7 +287,7 @@ pub(super) struct Occupancy {
 pub(super) fn sweep<'a>(
     jobs: impl IntoIterator<Item = &'a TraceJob>,
     processors: u32,
-    start: SimDuration,
+    window: &Range<SimDuration>,
 ) -> Occupancy {
     let mut sizes: Vec<i64> = Vec::new();
     let mut events: Vec<(SimDuration, u8, usize)> = Vec::new();
@@ -323,7 +328,7 @@ pub(super) fn sweep<'a>(
         let widest = waiting.last().map(|(size, _)| *size);
         let fits = widest.is_some_and(|size| busy + size <= processors);
         if starts || !fits {
-            let since = idle_since.take().filter(|since| *since >= start);
+            let since = idle_since.take().filter(|since| window.contains(since));
             let length = since.map(|since| now - since);
             found
                 .outages

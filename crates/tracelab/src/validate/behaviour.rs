@@ -16,8 +16,10 @@ use gridrig_drivers::virtual_time;
 use gridrig_results::stats::{mean, quantile};
 use rayon::iter::{IntoParallelIterator as _, ParallelIterator as _};
 use serde::Serialize;
+use std::cell::Cell;
 use std::fmt;
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, Range};
+use std::rc::Rc;
 
 /// Honest samples that are run beside.
 const SAMPLES: u32 = 20;
@@ -94,18 +96,23 @@ impl Site {
                 .map(|asked| SimDuration::from_nanos(scaled(asked, run_by))),
             ..*job
         };
-        let mut delays = self.run(jobs.iter().map(|job| scaled_job(job))).delays;
+        let scaled = jobs.iter().map(|job| scaled_job(job));
+        let mut delays = self.run(scaled, None).delays;
         delays.sort_unstable_by(f64::total_cmp);
         delays
     }
 
-    /// How long each of these jobs waits, to the nanosecond. All of them have to fit.
-    pub(crate) fn waits(&self, jobs: &[&TraceJob]) -> Vec<SimDuration> {
-        let seen = self.run(jobs.iter().map(|job| **job)).jobs.into_iter();
-        seen.map(|job| job.start.since(job.submit)).collect()
+    /// How long each of these jobs waits, to the nanosecond, of those in `awaited`; when they
+    /// have started the run is over. All jobs have to fit.
+    pub(crate) fn waits(&self, jobs: &[&TraceJob], awaited: Range<usize>) -> Vec<SimDuration> {
+        let jobs = jobs.iter().map(|job| **job);
+        let seen = self.run(jobs, Some(awaited.clone())).jobs.into_iter();
+        let awaited = seen.skip(awaited.start).take(awaited.len());
+        awaited.map(|job| job.start.since(job.submit)).collect()
     }
 
-    fn run(&self, jobs: impl Iterator<Item = TraceJob>) -> Seen {
+    /// To the end, or until the awaited jobs have started.
+    fn run(&self, jobs: impl Iterator<Item = TraceJob>, awaited: Option<Range<usize>>) -> Seen {
         let submission = |(id, job): (u32, TraceJob)| Submission {
             spec: JobSpec {
                 id: JobId(id),
@@ -120,7 +127,10 @@ impl Site {
             label: JobLabel::default(),
         };
         let submissions: Vec<Submission> = (0..).zip(jobs).map(submission).collect();
+        let waiting = Rc::new(Cell::new(awaited.clone().map(|jobs| jobs.len())));
         let mut seen = Seen {
+            awaited: awaited.unwrap_or_default(),
+            waiting: Rc::clone(&waiting),
             jobs: submissions.iter().map(|job| Times::from(job.at)).collect(),
             delays: Vec::with_capacity(submissions.len()),
         };
@@ -128,7 +138,10 @@ impl Site {
             seed: self.seed,
             ..virtual_time::Options::default()
         };
-        let go_on = |_, _| ControlFlow::Continue(());
+        let go_on = |_, _| match waiting.get() {
+            Some(0) => ControlFlow::Break(()),
+            _ => ControlFlow::Continue(()),
+        };
         virtual_time::run(&self.grid, &submissions, &options, &mut seen, go_on);
         seen
     }
@@ -155,16 +168,27 @@ impl From<SimTime> for Times {
 /// not finish is seen as well, but it has no delay.
 struct Seen {
     jobs: Vec<Times>,
+    /// The run ends when none of these waits any more, where it is counted how many do.
+    awaited: Range<usize>,
+    waiting: Rc<Cell<Option<usize>>>,
     delays: Vec<f64>,
 }
 
 impl EventSink for Seen {
     fn emit(&mut self, at: SimTime, event: Event<'_>) {
-        let Some(job) = event.job.and_then(|job| self.jobs.get_mut(job.index())) else {
+        let Some(index) = event.job.map(|job| job.index()) else {
+            return;
+        };
+        let Some(job) = self.jobs.get_mut(index) else {
             return;
         };
         match event.kind {
-            EventKind::Started => job.start = at,
+            EventKind::Started => {
+                job.start = at;
+                let started = usize::from(self.awaited.contains(&index));
+                self.waiting
+                    .set(self.waiting.get().map(|waiting| waiting - started));
+            }
             EventKind::Finished => job.finish = Some(at),
             EventKind::FinishSeen => {
                 let delay = |finish: SimTime| at.since(job.submit) - finish.since(job.start);
@@ -176,13 +200,13 @@ impl EventSink for Seen {
     }
 }
 
-/// Delays in seconds of the run.
+/// Delays in seconds of the run; null where no job finishes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Delays {
     /// Their mean.
-    pub mean_s: f64,
+    pub mean_s: Option<f64>,
     /// Their 95 % quantile.
-    pub p95_s: f64,
+    pub p95_s: Option<f64>,
     /// Jobs that did not finish and have no delay.
     pub unfinished: u64,
 }
@@ -191,8 +215,8 @@ impl Delays {
     /// Of so many jobs.
     fn of(sorted: &[f64], jobs: usize) -> Self {
         Delays {
-            mean_s: mean(sorted).unwrap_or(0.0),
-            p95_s: quantile(sorted, 0.95).unwrap_or(0.0),
+            mean_s: mean(sorted),
+            p95_s: quantile(sorted, 0.95),
             unfinished: jobs.saturating_sub(sorted.len()) as u64,
         }
     }
@@ -226,17 +250,27 @@ pub struct Behaviour {
 
 impl fmt::Display for Behaviour {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (on, offered) = (&self.on, self.offered_load);
+        write!(f, "On {on}, at an offered load of {offered:.3}, ")?;
+        let both = self.reduced.mean_s.zip(self.original.mean_s);
+        let Some((reduced_s, original_s)) = both else {
+            let none = match (self.reduced.mean_s, self.original.mean_s) {
+                (None, None) => "either trace",
+                (None, _) => "the reduced trace",
+                _ => "the original",
+            };
+            return write!(
+                f,
+                "no job of {none} finishes, for example because all are wider than each cluster: \
+                 there are no delays to compare"
+            );
+        };
         write!(
             f,
-            "On {}, at an offered load of {:.3}, jobs are delayed by {:.2} s in the mean ({:.2} s at \
-             the 95 % quantile), those of the original by {:.2} s ({:.2} s); delay CDFs are up to \
-             {:.3} apart. ",
-            self.on,
-            self.offered_load,
-            self.reduced.mean_s,
-            self.reduced.p95_s,
-            self.original.mean_s,
-            self.original.p95_s,
+            "jobs are delayed by {reduced_s:.2} s in the mean ({:.2} s at the 95 % quantile), those \
+             of the original by {original_s:.2} s ({:.2} s); delay CDFs are up to {:.3} apart. ",
+            self.reduced.p95_s.unwrap_or_default(),
+            self.original.p95_s.unwrap_or_default(),
             self.distance
         )?;
         if self.reduced.unfinished + self.original.unfinished > 0 {
@@ -289,7 +323,7 @@ pub(super) fn behaviour(pair: &Pair, options: &Options) -> Option<Behaviour> {
         let jobs: Vec<&TraceJob> = kept.iter().map(|at| original[*at as usize]).collect();
         let delays = run(&jobs);
         (
-            Delays::of(&delays, jobs.len()).mean_s,
+            mean(&delays).unwrap_or(0.0),
             apart(&of_original, &delays, f64::MIN),
         )
     };
@@ -302,12 +336,13 @@ pub(super) fn behaviour(pair: &Pair, options: &Options) -> Option<Behaviour> {
         ]
     };
     let (sampled_mean_s, sampled_distance) = (range(|it| it.0), range(|it| it.1));
-    let any_finish = !of_original.is_empty() && !of_reduced.is_empty();
     let original = Delays::of(&of_original, original.len());
     let reduced = Delays::of(&of_reduced, reduced.len());
     let distance = apart(&of_original, &of_reduced, f64::MIN);
-    let off = (reduced.mean_s - original.mean_s).abs();
-    let among = (sampled_mean_s[0]..=sampled_mean_s[1]).contains(&reduced.mean_s);
+    let means = reduced.mean_s.zip(original.mean_s);
+    let near = means.is_some_and(|(own, other)| (own - other).abs() <= MEAN * other);
+    let sampled = sampled_mean_s[0]..=sampled_mean_s[1];
+    let among = means.is_some_and(|(own, _)| sampled.contains(&own));
     let capacity = site.processors() * span.as_nanos() as f64 / 1e9;
     let scale = selection.scale_arrival.as_f64() / selection.scale_run_time.as_f64();
     Some(Behaviour {
@@ -319,8 +354,8 @@ pub(super) fn behaviour(pair: &Pair, options: &Options) -> Option<Behaviour> {
         samples: SAMPLES,
         sampled_mean_s,
         sampled_distance,
-        agrees: any_finish && distance <= DISTANCE && off <= MEAN * original.mean_s,
-        as_samples: any_finish && among && distance <= sampled_distance[1],
+        agrees: near && distance <= DISTANCE,
+        as_samples: among && distance <= sampled_distance[1],
     })
 }
 

@@ -222,7 +222,7 @@ fn a_window_is_compared_with_what_came_before_it_on_the_machine() {
         ..under(DisciplineKind::Fcfs)
     };
     let twin = of(&text, &part(15, 1_000)).unwrap();
-    assert_eq!((twin.jobs, twin.compared), (3, 1));
+    assert_eq!((twin.jobs, twin.compared), (4, 1));
     assert_eq!(twin.waits[0].simulated_s, 980.0);
     for (start, length) in [(0, 600_000), (100_000, 1_000), (500_000, 10)] {
         let why = of(&text, &part(start, length)).unwrap_err().to_string();
@@ -231,6 +231,25 @@ fn a_window_is_compared_with_what_came_before_it_on_the_machine() {
             "{why}"
         );
     }
+}
+
+/// The second job is compared; the third, shorter and submitted after the window, goes first.
+#[test]
+fn jobs_from_after_a_window_may_pass_those_in_it() {
+    let jobs = vec![
+        job(0, 0, 1_000, 4),
+        job(10, 1_090, 500, 4),
+        job(20, 980, 100, 4),
+        job(9_000, 0, 10, 4),
+    ];
+    let options = Options {
+        window: Some(window(5, 10)),
+        ..under(DisciplineKind::ShortestJobFirst)
+    };
+    let twin = of(&log(jobs), &options).unwrap();
+    assert_eq!((twin.jobs, twin.compared), (4, 1));
+    assert_eq!(twin.waits[0].simulated_s, 1_090.0);
+    assert_eq!(twin.grade, Grade::Exact);
 }
 
 #[test]

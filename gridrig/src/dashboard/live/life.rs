@@ -83,7 +83,6 @@ fn life<'e>(
         };
     }
     let (spec, seconds) = (&submission.spec, SimDuration::as_secs_f64);
-    let queued = row.queued.zip(row.start);
     let mut life = json!({
         "job": spec.id.0,
         "trace_id": row.label.trace_id,
@@ -97,7 +96,7 @@ fn life<'e>(
         "cluster": row.start.and(row.cluster).map(|cluster| names.cluster(cluster)),
         "hops": row.forwards,
         "wait_s": row.wait_s(),
-        "queue_s": queued.map(|(queued, start)| seconds(start.since(queued))),
+        "queue_s": row.queue_s(),
         "response_s": row.response_s(),
         "delay_s": row.delay_s(),
         "run_time_s": row.run_time().map(seconds),

@@ -112,6 +112,9 @@ fn judgement(judgement: Option<Judgement>) -> String {
     judgement.map_or("-", Into::into).to_owned()
 }
 
+/// Nobody runs more; how many it would be says nothing.
+const MOST_REPEATS: u64 = 1_000_000;
+
 /// Every two policies that compete, where they are more than two.
 fn pairs_table(document: &Comparison) -> Option<Table> {
     let verdict = &document.verdict;
@@ -127,7 +130,11 @@ fn pairs_table(document: &Comparison) -> Option<Table> {
             between(interval),
             judgement(pair.judgement),
             p_value(pair.p_corrected),
-            needed.map_or("-".to_owned(), |needed| needed.to_string()),
+            match needed {
+                None => "-".to_owned(),
+                Some(needed) if needed > MOST_REPEATS => "over a million".to_owned(),
+                Some(needed) => needed.to_string(),
+            },
         ]))
     });
     let rows: Vec<Vec<String>> = rows.collect();
