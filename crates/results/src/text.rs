@@ -1,5 +1,8 @@
 //! Tables of plain text.
 
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
 /// Lines of cells below each other: a column is as wide as its widest cell, with
 /// `gap` between columns. Those of `left` begin alike, the others end alike.
 /// Nothing stands behind the last cell of a line.
@@ -53,10 +56,13 @@ const OF_THE_SETTING: [&str; 8] = [
     "mixed-run-time-scales",
 ];
 
-/// Each warning once, those that are about the setting by their names in a single line,
-/// the last.
+/// So many warnings that differ in their numbers only are told one by one.
+const ALIKE: usize = 3;
+
+/// Each warning once, one of many that differ in their numbers only, and those that are about
+/// the setting by their names in a single line, the last.
 pub fn folded<'a>(warnings: impl Iterator<Item = &'a String>) -> Vec<String> {
-    let (mut told, mut names) = (Vec::new(), Vec::new());
+    let (mut told, mut names): (Vec<String>, Vec<String>) = (Vec::new(), Vec::new());
     for warning in warnings {
         let name = warning.split(':').next().unwrap_or_default();
         let of_setting = OF_THE_SETTING.contains(&name);
@@ -66,6 +72,21 @@ pub fn folded<'a>(warnings: impl Iterator<Item = &'a String>) -> Vec<String> {
             all.push(said.to_owned());
         }
     }
+    let words = |text: &str| text.replace(|letter: char| letter.is_ascii_digit(), "");
+    let mut alike: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for warning in &told {
+        let others = alike.entry(words(warning)).or_default();
+        others.push(warning.clone());
+    }
+    told.retain_mut(|warning| {
+        let all = &alike[&words(warning)];
+        let is_first = all.first().is_some_and(|first| *first == *warning);
+        if all.len() > ALIKE && is_first {
+            let more = all.len() - 1;
+            let _ = write!(warning, " (and {more} more that differ in numbers only)");
+        }
+        all.len() <= ALIKE || is_first
+    });
     if !names.is_empty() {
         let names = names.join(", ");
         told.push(format!(
@@ -99,5 +120,18 @@ mod tests {
         assert_eq!(folded.len(), 2);
         assert_eq!(folded[0], "overload: b");
         assert!(folded[1].starts_with("the setting: herding, short-runs ("));
+    }
+
+    #[test]
+    fn many_warnings_that_differ_in_numbers_only_are_one_line() {
+        let of = |count: u32| {
+            let all: Vec<String> = (1..=count)
+                .map(|it| format!("seed {it}: 0.{it} s"))
+                .collect();
+            folded(all.iter())
+        };
+        assert_eq!(of(3).len(), 3);
+        let more = "seed 1: 0.1 s (and 33 more that differ in numbers only)";
+        assert_eq!(of(34), [more]);
     }
 }

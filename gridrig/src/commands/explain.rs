@@ -106,12 +106,15 @@ fn meant(dir: &Path) -> Result<PathBuf, Failure> {
 /// The life in words: each decision stands before what it led to.
 fn told(life: &Value, decisions: &[DecisionDoc]) -> String {
     let of = |key: &str| life[key].as_str().unwrap_or("").to_owned();
+    let policy = match of("policy") {
+        none if none.is_empty() => "no broker".to_owned(),
+        name => format!("policy {name}"),
+    };
     let mut said = format!(
-        "job {}, {}, entered at {}, policy {}: {}",
+        "job {}, {}, entered at {}, {policy}: {}",
         life["job"],
         many(life["processors"].as_u64().unwrap_or(0), "processor"),
         of("entry"),
-        of("policy"),
         of("state")
     );
     if let Some(delay) = life["delay_s"].as_f64() {

@@ -196,6 +196,7 @@ fn a_sweep_that_is_interrupted_goes_on_where_it_was() {
     let status = sweep(&bench, "status", "a", &["--json"]);
     let done = json(&status)["points_done"].as_u64().unwrap();
     assert!((1..300).contains(&done), "{done}");
+    assert_eq!(json(&status)["failed"].as_array().unwrap().len(), 0);
     // A slice of what is left.
     let ran = sweep(&bench, "run", "a", &["--slice", "1/100"]);
     expect_code(&ran, 0);
