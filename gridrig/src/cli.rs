@@ -125,7 +125,8 @@ pub struct RunArgs {
     /// is written as far as it had come
     #[arg(long, conflicts_with_all = ["out", "force", "no_out", "csv", "cell", "kill", "set", "seed", "clock", "no_journal", "processes"])]
     pub resume: bool,
-    /// Write no journals; the run in real time can then not be resumed
+    /// Write no journals; the run in real time can then not be resumed, and all its events are
+    /// kept in memory until it is over
     #[arg(long)]
     pub no_journal: bool,
     /// Run each service as a process of its own, restarted with its journal if it dies;
@@ -136,7 +137,7 @@ pub struct RunArgs {
     /// to the same input
     #[arg(long)]
     pub check_determinism: bool,
-    /// Write no run directory
+    /// Write no run directory; a run in real time is then as with --no-journal
     #[arg(long, conflicts_with_all = ["out", "force", "csv"])]
     pub no_out: bool,
     /// Also write jobs.csv (Batsim's columns) into each run directory

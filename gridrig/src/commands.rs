@@ -24,7 +24,7 @@ mod whatif;
 use crate::cli::{MonitoringArgs, ScenarioArgs};
 use crate::exit::Failure;
 use crate::scenario::{Place, Scenario, ScenarioError};
-use crate::{init, interrupt, logging, runner};
+use crate::{init, interrupt, logging, realtime, runner};
 use anyhow::{Context as _, anyhow, ensure};
 use clap::CommandFactory;
 use gridrig_service::http::{Labels, Monitoring};
@@ -111,6 +111,7 @@ fn execute(cli: Cli) -> Result<(), Failure> {
             print(&String::from_utf8_lossy(&script))
         }
         Command::Service { order } => runner::serve(&order),
+        Command::Guard { group } => realtime::guard(group).map_err(Failure::run),
         Command::Man => {
             let mut page = Vec::new();
             clap_mangen::Man::new(Cli::command())

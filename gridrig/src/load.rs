@@ -19,6 +19,7 @@ use parking_lot::Mutex;
 use std::fs::File;
 use std::future::Future;
 use std::io;
+use std::panic::resume_unwind;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -83,7 +84,8 @@ pub async fn drive(
     }
     let all = async {
         while let Some(ended) = clients.join_next().await {
-            if !ended.expect("a client does not panic") {
+            // Who waits for all clients goes on with the panic of one.
+            if !ended.unwrap_or_else(|error| resume_unwind(error.into_panic())) {
                 return;
             }
         }
@@ -193,3 +195,6 @@ fn name(error: &TransportError) -> &'static str {
         TransportError::NoAnswer { .. } | TransportError::CalledBack => "no-answer",
     }
 }
+
+#[cfg(test)]
+mod tests;

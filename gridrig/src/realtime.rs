@@ -5,6 +5,7 @@
 mod configs;
 mod external;
 mod grid;
+mod guard;
 mod journals;
 mod listener;
 mod outcome;
@@ -20,6 +21,7 @@ pub use configs::Configs;
 use configs::Urls;
 pub use external::{outlet, sbatch, slurm_setup};
 pub use grid::Services;
+pub use guard::guard;
 pub use journals::Journals;
 pub use listener::Listener;
 pub use outcome::{Exchanged, RealOutcome};
@@ -277,7 +279,7 @@ async fn conduct(
         .context("the metrics cannot be offered")?;
     let listener = &options.listener;
     listener.listen(&services, grid, clock, &recorder, elsewhere);
-    let (mut stopped, mut broke_off) = (false, false);
+    let (mut stopped, mut broke_off, mut faults) = (false, false, Vec::new());
     let stop_at = options.stop_at.map_or(SimTime::MAX, |at| at + begin.shift);
     let close = || options.journals.iter().for_each(Journals::close);
     let stop = async {
@@ -285,6 +287,7 @@ async fn conduct(
             () = shutdown => stopped = true,
             () = clock.sleep_until(stop_at) => {}
             () = services.failed() => broke_off = true,
+            why = external::failed(external.as_mut()) => (broke_off, faults) = (true, vec![why]),
             // In no task of its own: nobody would hear of a panic there.
             () = inject(&services, &options.faults, begin.shift, clock) => {}
         }
@@ -300,9 +303,8 @@ async fn conduct(
     };
     let played = player::go_on(&config, submissions, client, &recorder, stop, observe);
     let played = unless_it_breaks_off(played).await;
-    let mut faults = Vec::new();
     if let Some(external) = &mut external {
-        faults = external.close().await;
+        faults.extend(external.close().await);
     }
     services.wind_up().await;
     close();

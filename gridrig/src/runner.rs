@@ -7,6 +7,7 @@ mod cell;
 mod done;
 mod execute;
 mod follow;
+mod held;
 mod load;
 mod observer;
 mod process;
@@ -22,6 +23,7 @@ use cell::wanted;
 pub use cell::{Cell, CellNumber, cells};
 use execute::in_virtual_time;
 pub use follow::Followed;
+pub use held::{hold, vacant};
 pub use load::{Load, prepare_workloads};
 pub use observer::{Observation, Observer, Start};
 pub use process::serve;
@@ -30,7 +32,7 @@ pub use record::{PolicyRun, ReplicationRuns};
 pub use running::{Gap, resume};
 use running::{Running, can_go_on, ends_here, keeps_journals, why_no_journal};
 pub use workers::each;
-pub use write::{conclude, folder, vacant};
+pub use write::{conclude, folder};
 
 use crate::exit::Failure;
 use crate::interrupt;
@@ -143,7 +145,7 @@ pub fn run(scenario: &Scenario, options: &RunOptions) -> Result<Vec<ReplicationR
     let (replications, options) = &refuse(scenario, options)?;
     let cells = wanted(scenario, replications, options)?;
     let mut all = cells.iter();
-    all.try_for_each(|(_, cell)| write::not_held(cell, options))?;
+    all.try_for_each(|(_, cell)| held::not_held(cell, options))?;
     if options.resume && !goes_on {
         eprintln!(
             "{}: the interrupted runs are continued (--force starts over)",

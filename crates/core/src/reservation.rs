@@ -117,6 +117,13 @@ pub enum Forbidden {
         /// The last start that is granted now.
         last: SimTime,
     },
+    /// What would not be over before the end of time.
+    Endless {
+        /// When it would start at the latest.
+        latest: SimTime,
+        /// The last start with which it is over by then.
+        last: SimTime,
+    },
 }
 
 /// How an advance reservation stands.

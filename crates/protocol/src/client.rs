@@ -8,7 +8,7 @@ use crate::rest::{
 };
 use gridrig_core::job::Reason;
 use gridrig_core::transport::TransportError;
-use reqwest::{ClientBuilder, Method, RequestBuilder, Response, StatusCode};
+use reqwest::{ClientBuilder, Method, RequestBuilder, Response, StatusCode, Url};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::error::Error;
@@ -368,6 +368,12 @@ pub(crate) async fn body_of(mut response: Response, url: String, most: usize) ->
             Err(source) => return Err(ClientError::no_answer(url, source)),
         }
     }
+}
+
+/// Whether requests can be sent to this address.
+pub fn is_address(url: &str) -> bool {
+    let has_scheme = url.starts_with("http://") || url.starts_with("https://");
+    has_scheme && Url::parse(url).is_ok()
 }
 
 /// Names ring as the provider, unless one is named already. reqwest is built

@@ -12,11 +12,12 @@ mod rows;
 mod scan;
 mod store;
 
+pub use crate::incomplete::is_held;
 pub use filter::{Filter, FilterError};
 pub use labels::{Labels, LabelsError, MOST_NOTE, MOST_TAG, MOST_TAGS};
 pub use remove::Removed;
 pub use rows::{Order, Row, rows};
-pub use scan::{Figures, RunEntry, State, is_held};
+pub use scan::{Figures, RunEntry, State};
 
 use crate::rundir::RunDirError;
 use scan::Scan;

@@ -9,6 +9,7 @@ pub mod audit;
 pub mod batsim;
 pub mod catalogue;
 pub mod compare;
+mod incomplete;
 mod index;
 pub mod jobs;
 pub mod log;
@@ -25,6 +26,7 @@ mod words;
 
 pub use audit::{AuditFacts, AuditReport, Violation, audit};
 pub use gridrig_scenario::{measure, threshold};
+pub use incomplete::Incomplete;
 pub use jobs::JobTable;
 pub use log::EventLog;
 pub use measure::{Measure, Stop};

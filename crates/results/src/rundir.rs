@@ -33,9 +33,9 @@ pub use self::csv::{CsvError, write_csv};
 pub use audited::audit_run_dir;
 pub use batch::MOST_ROWS;
 pub use decisions::{CandidateDoc, DecisionDoc, decisions_of, read_decisions};
-pub use events::{EventsWriter, UnreadableRow};
+pub use events::{EventsWriter, UnreadableRow, hold};
 pub use figures::{Values, write_figures};
-pub use file::sha256_of;
+pub use file::{make_dir, sha256_of};
 pub use gridrig_scenario::grid::{ClusterDoc, DomainDoc, GridDoc, LinkDoc, ResourceDoc};
 pub use gridrig_scenario::{POOLED, is_bound};
 pub use job::{OneJob, SomeEvents, read_job, read_newest};
@@ -377,7 +377,7 @@ pub fn remove_file(dir: &Path, name: &str) -> Result<()> {
 /// # Errors
 /// As [`write()`].
 pub fn prepare(dir: &Path, force: bool) -> Result<()> {
-    file::make_dir(dir)?;
+    make_dir(dir)?;
     if is_vacant(dir)? {
         return Ok(());
     }

@@ -73,12 +73,23 @@ pub async fn run<S: Service>(
     listener: TcpListener,
     shutdown: impl Future<Output = ()> + Send + 'static,
 ) -> io::Result<()> {
+    let begun = first(&config)?;
+    go_on(config, begun, listener, shutdown).await
+}
+
+/// The same of a service that has begun.
+async fn go_on<S: Service>(
+    config: S,
+    begun: Begun<S::Machine>,
+    listener: TcpListener,
+    shutdown: impl Future<Output = ()> + Send + 'static,
+) -> io::Result<()> {
     let mut target = Target::new(listener.local_addr()?, &config.labels());
     if config.tls().is_some() {
         target = target.over_tls();
     }
     let _announced = config.monitoring().announce(&config.name(), target)?;
-    let begun = (first(&config)?, Parts::of(&config));
+    let begun = (begun, Parts::of(&config));
     // Nobody waits for it where the service is the whole process.
     let (ready, _started) = watch::channel(None);
     host(config, begun, listener, Life::until(shutdown), ready).await
@@ -88,19 +99,21 @@ pub async fn run<S: Service>(
 /// ends.
 ///
 /// # Errors
-/// When the address cannot be bound or stdout is closed.
+/// When the address cannot be bound, the journal cannot be opened or stdout is closed.
 pub async fn serve<S: Service>(
     config: S,
     bind: SocketAddr,
     shutdown: impl Future<Output = ()> + Send + 'static,
 ) -> io::Result<()> {
     let listener = TcpListener::bind(bind)?;
+    // Nobody is to hear of one whose journal cannot be written.
+    let begun = first(&config)?;
     let mut stdout = io::stdout();
     let url = base_url(listener.local_addr()?, config.tls().is_some());
     let line = listening_at(&url);
     writeln!(stdout, "{line}")?;
     stdout.flush()?;
-    run(config, listener, shutdown).await
+    go_on(config, begun, listener, shutdown).await
 }
 
 /// What all lives of a service have in common.

@@ -256,6 +256,13 @@ fn refused(app: &App, refusal: ReservationRefusal) -> Fault {
                  is granted here"
             );
         }
+        ReservationRefusal::Forbidden(Forbidden::Endless { latest, last }) => {
+            let (latest, last) = (wall(latest), wall(last));
+            problem.detail = format!(
+                "element LatestStart = \"{latest}\": expected at most {last}, with which it ends \
+                 before the end of time"
+            );
+        }
         _ => {}
     }
     agreement::refused(problem, next)

@@ -138,6 +138,8 @@ async fn a_reservation_is_for_its_users_and_bad_ones_are_refused_by_field() {
 async fn what_is_never_reserved_is_named_by_field_value_and_bound() {
     let lrms = reserving().await;
     let long = json!({"duration": "2d"});
+    let last = u64::MAX - 1;
+    let endless = json!({"start_window": {"earliest_ns": last, "latest_ns": last}});
     for (wanted, code, said) in [
         (
             wanted(5, 60_000, json!({})),
@@ -153,6 +155,12 @@ async fn what_is_never_reserved_is_named_by_field_value_and_bound() {
             wanted(1, 0, json!({})),
             "not-reserved",
             "field start_window.latest_ns = \"0\": expected not before the present, ",
+        ),
+        (
+            wanted(1, 0, endless),
+            "not-reserved",
+            "field start_window.latest_ns = \"18446744073709551614\": expected at most \
+             18446743073709551613, ",
         ),
     ] {
         let (status, problem) = put(&lrms, "bad", &wanted).await;

@@ -104,7 +104,7 @@ pub struct EmulatorArgs {
     #[arg(long, default_value = "0", conflicts_with = "scenario")]
     pub index: u16,
     /// Broker to report to
-    #[arg(long, value_name = "URL")]
+    #[arg(long, value_name = "URL", value_parser = values::url)]
     pub broker: Option<String>,
     /// Serve every cluster of the scenario, each on a port of its own: free ports,
     /// or consecutive ones from that of --listen
@@ -279,6 +279,7 @@ pub enum BrokerCommand {
 #[derive(Debug, Args)]
 pub struct RoleArgs {
     /// The broker
+    #[arg(value_parser = values::url)]
     pub url: String,
     /// Name of the peer's domain
     pub peer: String,
@@ -391,7 +392,8 @@ pub struct ReplayArgs {
     /// without any event
     #[arg(long, value_name = "DURATION", default_value = "60s", value_parser = values::wall)]
     pub lost_after: Duration,
-    /// Address of a service whose events belong to the run; repeat for every service
+    /// Address of a service whose events belong to the run; repeat for every service that
+    /// jobs may get to (those left out are named before the first job)
     #[arg(long = "collect", value_name = "URL", value_parser = values::url)]
     pub collect: Vec<String>,
     /// Where the run directory goes; needs --collect

@@ -4,6 +4,7 @@ use crate::words::list;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use gridrig_core::session::{Roles, Threshold};
 use gridrig_core::time::SimDuration;
+use gridrig_protocol::client::is_address;
 use gridrig_scenario::external::OutletText;
 use gridrig_scenario::value::{AboveZero, Text};
 use std::time::Duration;
@@ -37,9 +38,9 @@ pub fn roles(text: &str) -> Result<Roles, String> {
         .ok_or_else(|| "expected one of provider, consumer, both, none".to_owned())
 }
 
-/// The address of a service, without a slash at its end.
+/// The address of a service, to which paths can be added, without a slash at its end.
 pub fn url(text: &str) -> Result<String, String> {
-    match text.starts_with("http://") || text.starts_with("https://") {
+    match is_address(text) && !text.contains(['?', '#']) {
         true => Ok(text.trim_end_matches('/').to_owned()),
         false => Err("expected an address such as http://127.0.0.1:8201".to_owned()),
     }

@@ -5,7 +5,8 @@ use super::{answer, say_each};
 use crate::cli::AuditArgs;
 use crate::exit::Failure;
 use crate::versioned::Versioned;
-use gridrig_results::rundir;
+use anyhow::anyhow;
+use gridrig_results::{Incomplete, rundir};
 
 /// Codes of the warnings that say what of a run is somebody else's.
 const OF_OTHERS: [&str; 5] = [
@@ -18,6 +19,13 @@ const OF_OTHERS: [&str; 5] = [
 
 /// Rebuilds a finished run from its event log and checks every invariant.
 pub(super) fn audit(args: &AuditArgs) -> Result<(), Failure> {
+    if let Some(stands) = Incomplete::at(&args.run) {
+        let (run, reason) = (args.run.display(), stands.reason());
+        let remedy = stands.remedy(&args.run);
+        return Err(Failure::input(anyhow!(
+            "{run}: a run without manifest.json: {reason} (expected a complete run; {remedy})"
+        )));
+    }
     let outcome = rundir::audit_run_dir(&args.run).map_err(Failure::input)?;
     let manifest = rundir::read_manifest(&args.run).map_err(Failure::input)?;
     // What was not seen cannot be audited, and what was nobody's is not.

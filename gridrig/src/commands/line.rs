@@ -179,6 +179,13 @@ pub enum Command {
         /// What the runner says.
         order: String,
     },
+    /// End a process group of a run when its runner is gone
+    #[command(hide = true)]
+    Guard {
+        /// Its number; with 1 all processes would be meant.
+        #[arg(value_parser = clap::value_parser!(u32).range(2..))]
+        group: u32,
+    },
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! Brokers that are somebody else's programs, in a run: set up, asked to take
 //! jobs, and ended with it.
 
+use super::guard::guarded;
 use super::{RealOptions, Services, workdir};
 use crate::scenario::external::{Access, ExternalBroker, Submit, place, places};
 use anyhow::{Context as _, Result, anyhow, bail};
@@ -19,20 +20,25 @@ use gridrig_replayer::player::Outlets;
 use gridrig_service::incarnation;
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io;
+use std::io::{self, Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 use tempfile::TempDir;
+use tokio::process::{Child, ChildStdin};
 
 /// Where what commands say is kept, in the directory of a broker.
 const LOGS: &str = "logs";
+/// What the program that serves says.
+const SERVE_LOG: &str = "serve.log";
+/// So much of its end is told, in bytes.
+const LAST_WORDS: u64 = 500;
 /// The file with the address of each cluster, a line `NAME=URL` each.
 const CLUSTERS: &str = "clusters";
-/// Between two tries of `ready`.
-const READY_EVERY: Duration = Duration::from_millis(300);
+/// Between two tries of `ready`, and two looks whether a program still serves.
+const LOOK_EVERY: Duration = Duration::from_millis(300);
 /// How long a program has to end when it is asked to.
-const GENTLY: Duration = Duration::from_secs(5);
+pub(super) const GENTLY: Duration = Duration::from_secs(5);
 
 /// The brokers of a run that are not ours.
 pub(super) struct Supervisor {
@@ -47,7 +53,8 @@ struct Running {
     dir: PathBuf,
     values: BTreeMap<String, String>,
     log: Arc<CommandLog>,
-    served: Option<tokio::process::Child>,
+    /// The program that serves, and what keeps its guard from ending it.
+    served: Option<(Child, ChildStdin)>,
     clock: RunClock,
 }
 
@@ -132,6 +139,19 @@ impl Supervisor {
         Ok(outlets)
     }
 
+    /// Waits until a program that serves has ended before the run; answers what there is
+    /// to say.
+    async fn failed(&mut self) -> String {
+        loop {
+            for broker in &mut self.brokers {
+                if let Err(why) = broker.still_serves() {
+                    return format!("broker {}: {why:#} ({})", broker.name, broker.kept());
+                }
+            }
+            tokio::time::sleep(LOOK_EVERY).await;
+        }
+    }
+
     /// Ends every broker: `stop`, then the program that serves. Answers what
     /// went wrong.
     pub async fn close(&mut self) -> Vec<String> {
@@ -153,6 +173,14 @@ impl Supervisor {
         brokers
             .map(|broker| (broker.name.clone(), broker.dir.join(LOGS)))
             .collect()
+    }
+}
+
+/// Waits until a broker that is not ours has failed; without one for ever.
+pub(super) async fn failed(external: Option<&mut Supervisor>) -> String {
+    match external {
+        Some(external) => external.failed().await,
+        None => std::future::pending().await,
     }
 }
 
@@ -255,29 +283,55 @@ impl Running {
         if let Some(words) = self.spec.ready.clone() {
             while self.call("ready", &words).await?.exit != Exit::Code(0) {
                 self.still_serves()?;
-                tokio::time::sleep(READY_EVERY).await;
+                tokio::time::sleep(LOOK_EVERY).await;
             }
         }
         self.still_serves()
     }
 
-    fn serve(&self, words: &[String]) -> Result<tokio::process::Child> {
+    fn serve(&self, words: &[String]) -> Result<(Child, ChildStdin)> {
         let words = self.fill(words)?;
-        let log = File::create(self.dir.join(LOGS).join("serve.log"));
+        let log = File::create(self.dir.join(LOGS).join(SERVE_LOG));
         let served = log.and_then(|log| {
             let mut command = prepare_program(&words, &self.dir)?;
-            command.stdout(log.try_clone()?).stderr(log).spawn()
+            let served = command.stdout(log.try_clone()?).stderr(log).spawn()?;
+            let guard = guarded(served.id())?;
+            Ok((served, guard))
         });
         served.with_context(|| format!("serve: {}", words[0]))
     }
 
     fn still_serves(&mut self) -> Result<()> {
-        if let Some(served) = &mut self.served
+        if let Some((served, _)) = &mut self.served
             && let Some(status) = served.try_wait().context("serve")?
         {
-            bail!("serve ended too early: {status}");
+            // The guard ends what it has left running.
+            self.served = None;
+            bail!("serve ended too early: {status}{}", self.last_words());
         }
         Ok(())
+    }
+
+    /// The last that the program that serves has said.
+    fn last_words(&self) -> String {
+        let read = || -> io::Result<Vec<u8>> {
+            let mut file = File::open(self.dir.join(LOGS).join(SERVE_LOG))?;
+            let length = file.metadata()?.len();
+            file.seek(SeekFrom::Start(length.saturating_sub(LAST_WORDS)))?;
+            let mut said = Vec::new();
+            file.take(LAST_WORDS).read_to_end(&mut said)?;
+            Ok(said)
+        };
+        let said = read().unwrap_or_default();
+        match String::from_utf8_lossy(&said).trim() {
+            "" => String::new(),
+            said => format!("; it said: {said}"),
+        }
+    }
+
+    /// Where that stays.
+    fn kept(&self) -> String {
+        format!("see broker/{}/{SERVE_LOG} in the run directory", self.name)
     }
 
     async fn end(&mut self) -> Result<()> {
@@ -285,13 +339,14 @@ impl Running {
         for words in &self.spec.stop {
             ended = ended.and(self.must("stop", words).await);
         }
-        let Some(mut served) = self.served.take() else {
+        let Some((mut served, _guard)) = self.served.take() else {
             return ended;
         };
         if let Ok(Some(status)) = served.try_wait() {
             // A program may end by itself when it is told to stop.
             if self.spec.stop.is_empty() && !status.success() {
-                bail!("serve ended by itself: {status}");
+                let (said, kept) = (self.last_words(), self.kept());
+                bail!("serve ended by itself: {status}{said} ({kept})");
             }
             return ended;
         }

@@ -11,7 +11,7 @@ use anyhow::{Context as _, anyhow, bail, ensure};
 use gridrig_core::time::{Decimal, SimDuration, SimTime};
 use gridrig_results::rundir::{self, names::RUNNING};
 use serde::{Deserialize, Serialize};
-use std::fs::File;
+use std::fs::{File, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -40,6 +40,9 @@ struct Doc {
     csv: bool,
     kill: Vec<String>,
     processes: bool,
+    /// Why nobody can go on with it, if nobody can: for whoever lists runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    cannot_continue: Option<String>,
     /// Part of every job's key.
     run: String,
     /// Hash of the jobs; absent before the run begins.
@@ -244,6 +247,7 @@ pub(super) fn claim(
             csv: options.csv,
             kill: options.kill.clone(),
             processes: options.processes,
+            cannot_continue: cannot_go_on(scenario),
             run: format!("{name}-{seed}-{number}-{}", std::process::id()),
             workload: None,
             lives: Vec::new(),
@@ -349,21 +353,15 @@ impl Running {
     /// Its directory for this process alone, until what is answered is dropped.
     ///
     /// # Errors
-    /// When another process runs it.
+    /// When another process runs it, or its directory cannot be locked.
     pub fn lock(&self) -> anyhow::Result<File> {
         let dir = self.dir.display();
-        let locked = File::open(&self.dir).with_context(|| dir.to_string())?;
-        let mut alone = locked.try_lock();
-        // Whoever only looks whether it is being run has it for an instant.
-        for _ in 0..20 {
-            if alone.is_ok() {
-                break;
+        rundir::hold(&self.dir).map_err(|error| match error {
+            TryLockError::WouldBlock => {
+                anyhow!("{dir}: another process is running it (expected none)")
             }
-            std::thread::sleep(Duration::from_millis(5));
-            alone = locked.try_lock();
-        }
-        alone.with_context(|| format!("{dir}: another process is running it (expected none)"))?;
-        Ok(locked)
+            TryLockError::Error(error) => anyhow::Error::new(error).context(dir.to_string()),
+        })
     }
 
     fn write(&self) -> Result<(), Failure> {

@@ -7,17 +7,15 @@ use crate::scenario::external::as_directory;
 use crate::scenario::value::Str;
 use crate::scenario::{Clock, POOLED_RESOURCES, Replication};
 use crate::words::hex;
-use anyhow::{Context as _, anyhow};
+use anyhow::Context as _;
 use gridrig_core::grid::Grid;
 use gridrig_core::job::{Requirements, Submission};
 use gridrig_core::time::SimDuration;
 use gridrig_protocol::resources;
 use gridrig_results::JobTable;
-use gridrig_results::catalogue::is_held;
 use gridrig_results::compare::differing;
 use gridrig_results::rundir::{
-    self, ChoiceDoc, EventsWriter, FileDoc, Manifest, RunDirError, RunFiles, ScaleDoc, StudyDoc,
-    VariesDoc,
+    self, ChoiceDoc, EventsWriter, FileDoc, Manifest, RunFiles, ScaleDoc, StudyDoc, VariesDoc,
 };
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
@@ -130,35 +128,6 @@ pub(super) fn directory(cell: &Cell, options: &RunOptions) -> Option<PathBuf> {
     let out = options.out.as_ref()?;
     let number = format!("r{:03}", replication.index);
     Some(out.join(run).join(policy).join(number))
-}
-
-/// Refuses a run that another process is running.
-///
-/// # Errors
-/// When it is.
-pub(super) fn not_held(cell: &Cell, options: &RunOptions) -> Result<(), Failure> {
-    match directory(cell, options).filter(|dir| is_held(dir)) {
-        None => Ok(()),
-        Some(dir) => Err(Failure::Input(anyhow!(
-            "{}: another process is running it (expected a run that is over)",
-            dir.display()
-        ))),
-    }
-}
-
-/// Refuses a run where there is one already, before anything is done for it.
-///
-/// # Errors
-/// When the directory has a run, or another process writes one there, or cannot be read.
-pub fn vacant(cell: &Cell, options: &RunOptions) -> Result<(), Failure> {
-    not_held(cell, options)?;
-    let Some(dir) = directory(cell, options).filter(|_| !options.force) else {
-        return Ok(());
-    };
-    match rundir::is_vacant(&dir).map_err(Failure::run)? {
-        true => Ok(()),
-        false => Err(Failure::run(RunDirError::Exists(dir))),
-    }
 }
 
 /// The folder of all runs of a scenario of this name and seed.

@@ -1,6 +1,9 @@
 //! Bad input: one clear message, exit 2, nothing half written.
 
-use crate::command::{ALONE, Bench, JOBS, PAIR, expect_code, expect_refused, run, stderr, stdout};
+use crate::command::{
+    ALONE, Bench, JOBS, PAIR, expect_code, expect_refused, expect_stderr, rows, run, split, stderr,
+    stdout,
+};
 use crate::need::archive;
 
 /// The run is refused with exit 2 and a message that holds all of these.
@@ -143,4 +146,37 @@ fn truth_in_real_time_and_kills_in_virtual_time_are_refused() {
     refused(&bench, &truth, &["full-information"]);
     refused(&bench, &["--kill", "a1@5s"], &["--clock real"]);
     refused(&bench, &["--clock", "real", "--kill", "c1@5s"], &["c1"]);
+}
+
+/// Nobody can listen there, so that nothing is served whose address is taken.
+const NOWHERE: &str = "192.0.2.1:1";
+
+#[test]
+fn the_address_of_a_service_is_a_url_or_refused_with_its_flag() {
+    let lines = "
+        emulator --processors 1 --broker BAD => for '--broker <URL>'
+        broker --name a --lrms a1=BAD => for '--lrms <NAME=URL>'
+        broker --scenario s.toml --name a --lrms a1=http://h --peer b=BAD => for '--peer <NAME=URL>'
+        broker role BAD b both => for '<URL>'
+        replay s.toml --to a=BAD => for '--to <NAME=URL>'
+        replay s.toml --to a=http://h --collect BAD => for '--collect <URL>'
+        gridway im --cluster a=BAD => for '--cluster <NAME=URL>'
+        load json:BAD => for '<OUTLET>'";
+    for bad in ["127.0.0.1:8201", "localhost", "http://", "http://h:82o1"] {
+        for (line, flag) in rows(lines) {
+            let mut line = line.replace("BAD", bad);
+            if line.contains("--name") || line.contains("--processors") {
+                line.push_str(&format!(" --listen {NOWHERE}"));
+            }
+            let output = run(&split(&line));
+            for said in [flag, bad, "expected ", "http://"] {
+                expect_refused(&output, said);
+            }
+        }
+    }
+    let bench = Bench::new(PAIR, &JOBS);
+    let scenario = bench.path("s.toml");
+    let output = run(&["replay", &scenario, "--outlet", "a=http:127.0.0.1:8201"]);
+    expect_code(&output, 2);
+    expect_stderr(&output, "--outlet a=http:127.0.0.1:8201: expected json:URL");
 }

@@ -12,7 +12,7 @@ use std::path::Path;
 
 /// Two clusters behind a broker that is a script; more keys of the broker, and
 /// of the run, follow.
-fn scenario(broker: &str, run: &str) -> String {
+pub fn scenario(broker: &str, run: &str) -> String {
     format!(
         r#"
 [workload]

@@ -3,6 +3,7 @@
 
 use crate::command::{
     Bench, Service, expect_code, expect_refused, gridrig, json, run, split, start, start_overheard,
+    stdout,
 };
 use crate::overheard::{Overheard, served_wsdl};
 use crate::patience::Patience;
@@ -276,8 +277,19 @@ fn an_emulator_that_is_killed_goes_on_with_its_journal_and_each_job_ends_once() 
         ),
         (" --processors 1".to_owned(), "(expected --epoch "),
     ] {
-        expect_refused(&run(&split(&format!("{same}{more}"))), said);
+        let output = run(&split(&format!("{same}{more}")));
+        expect_refused(&output, said);
+        assert_eq!(stdout(&output), "", "it does not listen");
     }
+}
+
+#[test]
+fn an_emulator_whose_journal_cannot_be_written_does_not_say_that_it_listens() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("missing/c.journal").display().to_string();
+    let output = run(&["emulator", "--processors", "1", "--journal", &path]);
+    expect_refused(&output, &path);
+    assert_eq!(stdout(&output), "");
 }
 
 #[test]

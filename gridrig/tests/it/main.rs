@@ -30,6 +30,7 @@ mod doors;
 mod explain;
 mod export_command;
 mod external_broker;
+mod external_serve;
 mod faces;
 mod failing_nodes;
 mod faults;

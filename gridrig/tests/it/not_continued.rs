@@ -1,7 +1,7 @@
 //! Runs in real time with programs of others that are killed: they are written as far as
 //! they had come.
 
-use crate::command::{Bench, expect_code, gridrig, root, run};
+use crate::command::{Bench, expect_code, expect_refused, expect_stderr, gridrig, root, run};
 use crate::patience::Patience;
 use gridrig_results::rundir::{self, Manifest};
 use gridrig_results::{JobTable, jobs::JobState};
@@ -43,6 +43,12 @@ fn killed(bench: &Bench, policy: &str, file: &str) -> Manifest {
     child.wait().unwrap();
     let dir = Path::new(&dir);
     assert!(!dir.join("manifest.json").exists());
+    let shown = dir.display();
+    for words in [["audit", dir.to_str().unwrap()], ["compare", out.as_str()]] {
+        let refused = run(&words);
+        expect_refused(&refused, "it was interrupted, and cannot be continued (");
+        expect_stderr(&refused, &format!("gridrig run --resume {shown} writes"));
+    }
     expect_code(&run(&["run", "--resume", &out]), 130);
     assert!(!dir.join("running.json").exists());
     expect_code(&run(&["audit", dir.to_str().unwrap()]), 0);

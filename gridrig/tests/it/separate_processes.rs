@@ -1,13 +1,18 @@
 //! Emulators, brokers and the replayer, each a process of its own.
 
-use crate::command::{Bench, JOBS, PAIR, expect_code, gridrig, json, start, start_overheard};
+use crate::command::{
+    ALONE, Bench, JOBS, PAIR, expect_code, expect_refused, gridrig, json, run, start,
+    start_overheard,
+};
 use crate::patience::Patience;
 use gridrig_core::time::Decimal;
 use gridrig_drivers::real_time::RunClock;
 use gridrig_protocol::client::Client;
 use gridrig_protocol::rest::JobSubmission;
 use gridrig_service::free_ports;
+use std::io::{BufRead as _, BufReader};
 use std::process::Stdio;
+use std::thread;
 use std::time::Duration;
 
 #[test]
@@ -145,12 +150,25 @@ fn a_replay_waits_until_the_brokers_know_each_other() {
         replay.args(["--collect", &url(index)]);
     }
     let replay = replay.stdout(Stdio::piped()).stderr(Stdio::piped());
-    let replay = replay.spawn().unwrap();
+    let mut replay = replay.spawn().unwrap();
+    // Before anything is submitted it is said whose log will be missing: nobody listens there
+    // yet.
+    let said = BufReader::new(replay.stderr.take().unwrap());
+    let mut said = said.lines().map_while(Result::ok);
+    let named = said.find(|line| line.starts_with("not-collected: "));
+    let said = thread::spawn(move || said.for_each(drop));
+    let named = named.unwrap();
+    assert!(
+        named.starts_with("not-collected: broker b: the run lacks their events"),
+        "{named}"
+    );
     // Long enough for the first jobs to be decided, if they were submitted.
-    std::thread::sleep(Duration::from_secs(2));
+    thread::sleep(Duration::from_secs(2));
     let _b = service("broker", "b", 3, &ends("b1", 1, "a", 2));
     let output = replay.wait_with_output().unwrap();
+    said.join().unwrap();
     let run = &json(&output)["runs"][0];
+    assert!(run["warnings"].to_string().contains(&named), "{run}");
     assert_eq!(run["jobs"]["submitted"], 6, "{run}");
     // Every other job goes to b, from the first one on.
     assert_eq!(run["forwarding_ratio"], 0.5, "{run}");
@@ -260,7 +278,7 @@ fn a_broker_says_which_lrms_holds_no_processors_for_it() {
         patience.wait("a word about the claims");
     }
     // They are tried again, and no more is said of it.
-    std::thread::sleep(Duration::from_secs(2));
+    thread::sleep(Duration::from_secs(2));
     let said = said();
     assert_eq!(said.matches(refused).count(), 1, "{said}");
     assert!(said.contains("expected the broker to which this LRMS reports"));
@@ -302,7 +320,9 @@ fn nothing_is_left_of_a_killed_replay_and_a_killed_emulator_knows_none_of_its_jo
     }
     replay.kill().unwrap();
     replay.wait().unwrap();
-    assert!(!bench.dir.path().join("runs").exists());
+    // But an empty directory.
+    let left = std::fs::read_dir(bench.path("runs/s-1/round-robin/r000"));
+    assert_eq!(left.unwrap().count(), 0);
     assert_eq!(job(0).unwrap().state, "running");
     // SIGKILL.
     drop(lrms);
@@ -314,4 +334,54 @@ fn nothing_is_left_of_a_killed_replay_and_a_killed_emulator_knows_none_of_its_jo
     assert!(unknown.contains("unknown-job"), "{unknown}");
     let lives = runtime.block_on(client.events(&url(0), 0)).unwrap().lives;
     assert_eq!(lives, 1);
+}
+
+#[test]
+fn where_a_replay_goes_on_nobody_else_writes() {
+    // Nobody waits for the end of this job.
+    let bench = Bench::new(ALONE, &[(0, 90_000, 1)]);
+    let lrms = start(&["emulator", "--name", "cluster", "--processors", "4"]);
+    let (scenario, out) = (bench.path("s.toml"), bench.path("runs"));
+    let to = format!("cluster={}", lrms.url);
+    let mut words = vec!["replay", &scenario, "--to", &to, "--collect", &lrms.url];
+    words.extend(["--out", &out, "--set", "run.lag_tolerance=1h"]);
+    let mut first = gridrig();
+    let first = first.args(&words).stdout(Stdio::null());
+    let mut first = first.stderr(Stdio::null()).spawn().unwrap();
+    let client = Client::new(Duration::from_secs(10)).unwrap();
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let jobs = |id: u32| runtime.block_on(client.job(&lrms.url, id));
+    let patience = Patience::seconds(60);
+    while !jobs(0).is_ok_and(|job| job.state == "running") {
+        patience.wait("a job that runs");
+    }
+    for force in [None, Some("--force")] {
+        let replayed = run(&[&words[..], force.as_slice()].concat());
+        let simulated = bench.run(force.as_slice());
+        for refused in [replayed, simulated] {
+            expect_refused(&refused, "another process is running it");
+        }
+    }
+    assert!(jobs(1).is_err(), "a second replay has submitted a job");
+    let id = first.id().to_string();
+    let mut stop = std::process::Command::new("kill");
+    assert!(stop.args(["-INT", &id]).status().unwrap().success());
+    assert_eq!(first.wait().unwrap().code(), Some(130));
+    let manifest = bench.path("runs/s-1/no-broker/r000/manifest.json");
+    assert!(std::path::Path::new(&manifest).exists());
+    // It is over.
+    expect_code(&bench.run(&["--force"]), 0);
+}
+
+#[test]
+fn a_domain_without_an_address_is_named_before_a_job_is_submitted() {
+    let bench = Bench::new(PAIR, &JOBS);
+    let lrms = start(&["emulator", "--processors", "4"]);
+    let to = format!("b={}", lrms.url);
+    let refused = run(&["replay", &bench.path("s.toml"), "--to", &to]);
+    let expected = format!(
+        "domain a: no address, but 6 of 6 jobs enter there (given: --to {to}; expected also \
+         --to a=URL or --outlet a=OUTLET)"
+    );
+    expect_refused(&refused, &expected);
 }

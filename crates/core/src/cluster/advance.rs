@@ -14,12 +14,12 @@ use super::{Cluster, Event, EventKind, EventSink, Finished, Slot};
 use crate::calendar::{Calendar, Demand, Reservation, Shares};
 use crate::event::Party;
 use crate::ids::JobId;
-use crate::job::{JobSpec, Reason};
+use crate::job::{JobSpec, Reason, StartWindow};
 use crate::reservation::{
     AdvanceReservation, Forbidden, ReservationOrder, ReservationRefusal, ReservationStep,
     ReservationUse, ReservationView,
 };
-use crate::time::SimTime;
+use crate::time::{SimDuration, SimTime};
 use std::cmp::Reverse;
 use std::ops::Bound;
 use std::sync::Arc;
@@ -129,7 +129,7 @@ impl Cluster {
         let known = self.class_of(&spec);
         let known = known.map_err(|reason| self.never(wanted, reason))?;
         let (window, duration) = (&wanted.window, wanted.duration);
-        let may = self.may_reserve(now, duration, window);
+        let may = self.may_make(now, duration, window);
         may.map_err(ReservationRefusal::Forbidden)?;
         // Of what each node has a count of, no part could be given to a job.
         if !wanted.requirements.generic.is_empty() {
@@ -179,6 +179,25 @@ impl Cluster {
         blocks.by_id.insert(id, block);
         self.changed(now);
         Ok(id)
+    }
+
+    /// Whether it may be reserved, and has an end wherever in its window it starts: the latest
+    /// instant would be none.
+    fn may_make(
+        &self,
+        now: SimTime,
+        length: SimDuration,
+        window: &StartWindow,
+    ) -> Result<(), Forbidden> {
+        self.may_reserve(now, length, window)?;
+        let length = length.max(SHORTEST);
+        let longest = SimTime::MAX.since(SimTime::ZERO.after());
+        let (latest, last) = (window.latest, SimTime::ZERO + (longest - length));
+        match (length > longest, latest > last) {
+            (true, _) => Err(Forbidden::TooLong { length, longest }),
+            (_, true) => Err(Forbidden::Endless { latest, last }),
+            (false, false) => Ok(()),
+        }
     }
 
     /// Why nodes of this cluster could not hold it, for this reason.

@@ -273,6 +273,11 @@ fn granted_rejected_or_rejected_until() {
     let late = rig.make(10, wanted("b", 1, 10, (0, 9, false)));
     let (latest, now) = (secs(9), secs(10));
     assert_eq!(late, never(Forbidden::Past { latest, now }));
+    // Without an end.
+    let endless = rig.make(10, wanted("b", 1, 10, (200, u64::MAX, false)));
+    let last = SimTime::from_nanos(u64::MAX - 2 - 10_000_000_000);
+    let latest = SimTime::MAX;
+    assert_eq!(endless, never(Forbidden::Endless { latest, last }));
     assert_eq!(rig.cluster.reservations("").count(), 1);
 }
 

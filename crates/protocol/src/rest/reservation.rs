@@ -240,6 +240,12 @@ fn forbidden(what: Forbidden) -> String {
             let earliest = earliest.as_nanos().to_string();
             ("start_window.earliest_ns", earliest, expected)
         }
+        Forbidden::Endless { latest, last } => {
+            let last = last.as_nanos();
+            let expected = format!("at most {last}, with which it ends before the end of time");
+            let latest = latest.as_nanos().to_string();
+            ("start_window.latest_ns", latest, expected)
+        }
     };
     Problem::field(field, &value, &expected).detail
 }

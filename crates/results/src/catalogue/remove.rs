@@ -1,7 +1,7 @@
 //! Deleting a run.
 
-use super::scan::{is_begun_log, is_held};
 use super::{CatalogueError, Result};
+use crate::incomplete::{is_begun_log, is_held};
 use crate::rundir::names;
 use serde::Serialize;
 use std::fs;

@@ -2,6 +2,7 @@
 
 use super::labels::{self, Labels};
 use crate::compare::{is_file_of_a_run, said, settings_in_words};
+use crate::incomplete::{Incomplete, begun, is_begun, is_begun_log, is_held};
 use crate::rundir::{self, Manifest, names};
 use crate::summary::JobCounts;
 use crate::words::pairs;
@@ -9,16 +10,13 @@ use gridrig_scenario::each_once;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
-use std::fs::{self, TryLockError};
+use std::fs;
 use std::io;
 use std::path::Path;
 use std::time::UNIX_EPOCH;
 
 /// How deep runs may lie below the folder, as in comparisons.
 const DEPTH: usize = 8;
-
-/// Why a run that goes on cannot be used.
-const BEING_RUN: &str = "it is being run";
 
 /// Whether a run can be used.
 #[derive(
@@ -212,13 +210,11 @@ impl Scan {
                 files.push((name, facts.len(), date.unwrap_or_default().as_nanos()));
             }
         }
-        let is_of_a_run =
-            |name: &str| name == names::RUNNING || is_begun_log(name) || is_file_of_a_run(name);
+        let is_of_a_run = |name: &str| is_begun(name) || is_file_of_a_run(name);
         let is_run = files.iter().any(|(name, ..)| is_of_a_run(name));
         if is_run && !path.is_empty() {
             // One that is made again, or gone on with, has a manifest meanwhile.
-            let begun =
-                |(name, ..): &(String, u64, u128)| name == names::RUNNING || is_begun_log(name);
+            let begun = |(name, ..): &(String, u64, u128)| is_begun(name);
             let is_over = files.iter().any(|(name, ..)| name == names::MANIFEST);
             let held = (!is_over || files.iter().any(begun)) && is_held(dir);
             // A log that grows says nothing new of its run.
@@ -283,19 +279,19 @@ pub(super) fn inspect(folder: &Path, place: &Place) -> RunEntry {
     }
     if place.held {
         entry.state = State::Running;
-        entry.reason = Some(format!("{BEING_RUN}, and its figures are those of before"));
+        let being_run = Incomplete::Running.reason();
+        entry.reason = Some(format!("{being_run}, and its figures are those of before"));
     }
     entry
 }
 
 /// What is known of a run without a manifest.
 fn unfinished(entry: &mut RunEntry, dir: &Path, held: bool) {
-    let running = fs::read(dir.join(names::RUNNING)).unwrap_or_default();
-    let running: Value = serde_json::from_slice(&running).unwrap_or_default();
-    let begun = running["lives"].as_array().map(|lives| !lives.is_empty());
+    let running = begun(dir);
+    let is_real = running["lives"].is_array();
     // It lies where its scenario with its seed, and its policy, are named.
     let above = entry.path.rsplit('/').skip(1);
-    let mut above = above.filter(|_| begun.is_some() || held);
+    let mut above = above.filter(|_| is_real || held);
     let policy = above.next().map(str::to_owned);
     let study = above.next().unwrap_or_default();
     let (scenario, seed) = match running["name"].as_str() {
@@ -307,26 +303,23 @@ fn unfinished(entry: &mut RunEntry, dir: &Path, held: bool) {
         None => named(study).unwrap_or_default(),
     };
     let scenario = scenario.to_owned();
-    let (state, reason) = match begun {
-        _ if held => (State::Running, BEING_RUN),
-        Some(true) => (
-            State::HalfWritten,
-            "it was interrupted, and can be continued",
-        ),
-        Some(false) => (State::HalfWritten, "it has not begun"),
-        None => {
-            let reason = "no manifest.json: it was interrupted while it was written";
+    let stands = Incomplete::of(&running, held);
+    let (state, reason) = match stands {
+        Incomplete::Running => (State::Running, stands.reason()),
+        Incomplete::HalfWritten => {
+            let reason = format!("no manifest.json: {}", stands.reason());
             (State::HalfWritten, reason)
         }
+        _ => (State::HalfWritten, stands.reason()),
     };
     // Only runs in real time say how they go on.
-    let clock = match begun {
-        Some(_) => "real",
-        None if held => "virtual",
-        None => "",
+    let clock = match is_real {
+        true => "real",
+        false if held => "virtual",
+        false => "",
     };
     (entry.scenario, entry.seed, entry.policy) = (scenario, seed, policy);
-    (entry.state, entry.reason) = (state, Some(reason.to_owned()));
+    (entry.state, entry.reason) = (state, Some(reason));
     clock.clone_into(&mut entry.clock);
 }
 
@@ -340,18 +333,6 @@ fn named<'s>(study: &'s str) -> Option<(&'s str, u64)> {
     let (name, seed) = split(study)?;
     let may_be_another = seed > 1 && split(name).is_some();
     (!may_be_another).then_some((name, seed))
-}
-
-/// Whether this is the event log of a run that goes on in virtual time, or was killed: it
-/// has the number of its process.
-pub(super) fn is_begun_log(name: &str) -> bool {
-    name.starts_with(names::EVENTS) && name.ends_with(".partial")
-}
-
-/// Whether a process has the directory for itself, as whoever runs a run has.
-pub fn is_held(dir: &Path) -> bool {
-    let file = fs::File::open(dir);
-    file.is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
 }
 
 /// The first file that is not as long as the manifest says. Its bytes are not

@@ -1,6 +1,7 @@
 //! Why runs could not be compared.
 
 use super::document::Objection;
+use crate::incomplete::Incomplete;
 use crate::rundir::RunDirError;
 use std::path::PathBuf;
 
@@ -16,13 +17,13 @@ pub enum CompareError {
         .0.display()
     )]
     NoRun(PathBuf),
-    /// The files of a run without the manifest, which is written last.
+    /// A run without the manifest, which is written last.
     #[error(
-        "{}: a run without manifest.json: it was interrupted while it was written (expected a \
-         complete run; run it again, or leave it out with --skip-damaged)",
-        .0.display()
+        "{}: a run without manifest.json: {} (expected a complete run; {}, or leave it out with \
+         --skip-damaged)",
+        .0.display(), .1.reason(), .1.remedy(.0)
     )]
-    HalfWritten(PathBuf),
+    HalfWritten(PathBuf, Incomplete),
     /// The run cannot be read.
     #[error("a damaged run (expected a complete one; --skip-damaged leaves it out)")]
     Damaged(#[source] Box<RunDirError>),

@@ -2,6 +2,7 @@
 
 use super::error::{CompareError, Result};
 use super::parallel::each;
+use crate::incomplete::Incomplete;
 use crate::rundir::{self, Manifest, RunDirError, names};
 use std::collections::BTreeSet;
 use std::fs;
@@ -65,7 +66,10 @@ pub(crate) fn find(paths: &[PathBuf], skip_damaged: bool) -> Result<Found> {
         }
         let known = path.canonicalize().is_ok_and(|path| seen.contains(&path));
         if candidates.len() == before && !known {
-            return Err(CompareError::NoRun(path.clone()));
+            unfinished(path, DEPTH, &mut candidates);
+            if candidates.len() == before {
+                return Err(CompareError::NoRun(path.clone()));
+            }
         }
     }
     let opened = each(&candidates, |candidate| open(candidate));
@@ -136,6 +140,22 @@ fn walk(
     Ok(())
 }
 
+/// The runs at or below a directory that have no file of a run yet: where they are all that
+/// there is, whoever looks for others wants to know of them.
+fn unfinished(dir: &Path, depth: usize, found: &mut Vec<PathBuf>) {
+    if Incomplete::at(dir).is_some() {
+        found.push(dir.to_owned());
+        return;
+    }
+    let entries = fs::read_dir(dir).into_iter().flatten().flatten();
+    let mut below: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
+    below.retain(|path| depth > 0 && path.is_dir());
+    below.sort();
+    for path in below {
+        unfinished(&path, depth - 1, found);
+    }
+}
+
 /// Any file that only a run has makes a directory one, whole or not. A lone
 /// scenario.toml does not: people keep scenarios under that name.
 pub(crate) fn is_file_of_a_run(name: &str) -> bool {
@@ -144,9 +164,8 @@ pub(crate) fn is_file_of_a_run(name: &str) -> bool {
 }
 
 fn open(dir: &Path) -> Result<FoundRun> {
-    if !dir.join(names::MANIFEST).exists() {
-        let path = dir.to_owned();
-        return Err(CompareError::HalfWritten(path));
+    if let Some(stands) = Incomplete::at(dir) {
+        return Err(CompareError::HalfWritten(dir.to_owned(), stands));
     }
     let run = FoundRun::read(dir)?;
     rundir::is_unchanged(dir, &run.manifest, names::JOBS)?;

@@ -94,31 +94,33 @@ impl Drop for Begun {
     }
 }
 
-/// The directory for this process alone, by which others know that it is being run: the
-/// system gives it free when the process dies. Where another process has it, or the file
-/// system knows no locks, the run goes on without.
-fn hold(dir: &Path) -> Option<File> {
-    let file = File::open(dir).ok()?;
+/// The directory for this process alone until what is answered is dropped. Others know by it
+/// that it is being run; the system gives it free when the process dies.
+///
+/// # Errors
+/// When another process has it; when it cannot be opened, or the file system knows no locks.
+pub fn hold(dir: &Path) -> Result<File, TryLockError> {
+    let file = File::open(dir).map_err(TryLockError::Error)?;
     // Whoever only looks has it for an instant.
     for _ in 0..20 {
         match file.try_lock() {
-            Ok(()) => return Some(file),
             Err(TryLockError::WouldBlock) => thread::sleep(Duration::from_millis(5)),
-            Err(TryLockError::Error(_)) => return None,
+            held => return held.map(|()| file),
         }
     }
-    file.try_lock().is_ok().then_some(file)
+    file.try_lock().map(|()| file)
 }
 
 impl EventsWriter {
     /// Writes what comes into this directory, which is made if need be, while a run in
-    /// virtual time goes on.
+    /// virtual time goes on. Where another process has the directory, or the file system
+    /// knows no locks, the run goes on without it.
     ///
     /// # Errors
     /// Errors of the file system.
     pub fn follow(dir: &Path, grid: &Grid, chunks: Receiver<Arc<Chunk>>) -> Result<Self> {
         make_dir(dir)?;
-        Self::begin(dir, grid, chunks, hold(dir))
+        Self::begin(dir, grid, chunks, hold(dir).ok())
     }
 
     fn begin(

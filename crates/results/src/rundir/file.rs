@@ -84,7 +84,10 @@ pub(super) fn sync_dir(dir: &Path) -> Result<()> {
 }
 
 /// Makes a directory and those above it, and makes their names last.
-pub(super) fn make_dir(dir: &Path) -> Result<()> {
+///
+/// # Errors
+/// Those of the file system.
+pub fn make_dir(dir: &Path) -> Result<()> {
     let is_new = |dir: &&Path| !dir.as_os_str().is_empty() && !dir.exists();
     let new: Vec<&Path> = dir.ancestors().take_while(is_new).collect();
     fs::create_dir_all(dir).map_err(RunDirError::io("make the directory", dir))?;

@@ -155,6 +155,36 @@ fn damaged_and_foreign_directories_are_listed_with_the_reason() {
 }
 
 #[test]
+fn an_interrupted_run_says_whether_it_can_be_continued() {
+    let study = Study::new();
+    for (policy, more) in [
+        ("ours", ""),
+        ("theirs", ", \"cannot_continue\": \"external broker\""),
+    ] {
+        let dir = study.path().join(format!("s-1/{policy}/r000"));
+        fs::create_dir_all(&dir).unwrap();
+        let text = format!("{{\"name\": \"s\", \"lives\": [{{}}]{more}}}");
+        fs::write(dir.join("running.json"), text).unwrap();
+    }
+    let mut catalogue = open(&study);
+    for (policy, reason) in [
+        ("ours", "it was interrupted, and can be continued"),
+        (
+            "theirs",
+            "it was interrupted, and cannot be continued (external broker)",
+        ),
+    ] {
+        let run = one(&mut catalogue, &format!("s-1/{policy}/r000"));
+        assert_eq!(run.reason.as_deref(), Some(reason));
+        assert_eq!(
+            (run.state, &*run.clock),
+            (State::HalfWritten, "real"),
+            "{policy}"
+        );
+    }
+}
+
+#[test]
 fn a_run_in_virtual_time_is_running_until_its_process_lets_go() {
     let study = Study::new();
     let path = "two-sites-1/free-node/r000";

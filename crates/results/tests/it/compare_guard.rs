@@ -332,3 +332,42 @@ fn a_folder_without_runs_is_refused() {
     fs::create_dir_all(study.path().join("some/thing")).unwrap();
     assert!(study.refusal().contains("no run there or below"));
 }
+
+#[test]
+fn a_folder_of_unfinished_runs_alone_says_how_they_stand_and_go_on() {
+    let study = Study::new();
+    let dir = study.path().join("s-1/p/r000");
+    fs::create_dir_all(&dir).unwrap();
+    let running = dir.join(names::RUNNING);
+    for (more, reason, does) in [
+        ("\"lives\": []", "it has not begun", "begins it"),
+        (
+            "\"lives\": [{}]",
+            "it was interrupted, and can be continued",
+            "continues it",
+        ),
+        (
+            "\"lives\": [{}], \"cannot_continue\": \"external broker\"",
+            "it was interrupted, and cannot be continued (external broker)",
+            "writes what happened until then",
+        ),
+    ] {
+        fs::write(&running, format!("{{\"name\": \"s\", {more}}}")).unwrap();
+        let resume = format!("gridrig run --resume {}", dir.display());
+        let expected = format!("{reason} (expected a complete run; {resume} {does}");
+        says(&study.refusal(), &expected);
+    }
+    let held = fs::File::open(&dir).unwrap();
+    held.lock().unwrap();
+    says(&study.refusal(), "it is being run");
+    drop(held);
+    // In virtual time there is the beginning of a log.
+    fs::remove_file(&running).unwrap();
+    fs::write(dir.join("events.parquet.7.partial"), "").unwrap();
+    says(&study.refusal(), "it was interrupted while it was written");
+    // Beside complete runs it is none of those that are compared.
+    for policy in TWO {
+        study.write(Draft::new(policy, 0, &usual(policy, 0)));
+    }
+    assert!(study.try_compare(&Options::default()).is_ok());
+}

@@ -1,5 +1,6 @@
 //! Outlets as they are written: `KIND:WHERE`.
 
+use gridrig_protocol::client::is_address;
 use gridrig_protocol::lagrid::Codec;
 
 /// An outlet that somebody asks for.
@@ -61,12 +62,13 @@ impl OutletText {
     pub fn read(text: &str) -> Result<Self, String> {
         let expected = || Self::EXPECTED.to_owned();
         let (kind, place) = text.split_once(':').ok_or_else(expected)?;
-        let url = || match place.starts_with("http://") {
-            true => Ok(place.to_owned()),
+        let address = |url: &str| match url.starts_with("http://") && is_address(url) {
+            true => Ok(url.to_owned()),
             false => Err(expected()),
         };
+        let url = || address(place);
         match kind {
-            "http" => Ok(OutletText::Json(text.to_owned())),
+            "http" => address(text).map(OutletText::Json),
             "json" => url().map(OutletText::Json),
             "bes" => url().map(OutletText::Bes),
             "arc" => url().map(OutletText::Arc),
@@ -150,7 +152,14 @@ mod tests {
         assert_eq!(named(json), (Codec::Json, at(), "me".to_owned()));
         let newer = "lagrid-soap12:http://127.0.0.1:1";
         assert_eq!(named(newer), (Codec::Soap12, at(), INITIATOR.to_owned()));
-        for bad in ["", "arc:", "bes:ftp://x", "command:", "condor:x", "slurm:"] {
+        let others = ["", "arc:", "bes:ftp://x", "command:", "condor:x", "slurm:"];
+        let urls = [
+            "http:127.0.0.1:1",
+            "json:127.0.0.1:1",
+            "bes:http://",
+            "http://h:1x",
+        ];
+        for bad in others.into_iter().chain(urls) {
             assert!(OutletText::read(bad).is_err(), "{bad}");
         }
     }

@@ -5,7 +5,7 @@ use crate::commands::{answer, refuse_existing};
 use crate::exit::Failure;
 use crate::interrupt;
 use crate::load::{Level, Paper, Report, Times, drive};
-use crate::realtime::{outlet, sbatch, workdir};
+use crate::realtime::{outlet, sbatch, unless_it_breaks_off, workdir};
 use crate::versioned::Versioned;
 use crate::words::{list, many};
 use anyhow::{Context as _, anyhow};
@@ -51,7 +51,8 @@ pub(in crate::commands) fn load(args: LoadArgs) -> Result<(), Failure> {
         .build()
         .map_err(Failure::run)?;
     let driven = drive(args.plan, ways, descriptions, lines, interrupt::wait());
-    let driven = runtime.block_on(driven).context("requests.csv");
+    let driven = runtime.block_on(unless_it_breaks_off(driven));
+    let driven = driven.map_err(Failure::run)?.context("requests.csv");
     let mut report = driven.map_err(Failure::Run)?;
     report.paper = args.beside_paper.then(Paper::jss);
     if let Some(dir) = &args.out {

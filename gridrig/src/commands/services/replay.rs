@@ -1,5 +1,6 @@
 //! `gridrig replay`
 
+mod needed;
 mod sessions;
 
 use crate::cli::ReplayArgs;
@@ -11,7 +12,7 @@ use crate::monitor;
 use crate::progress::Progress;
 use crate::realtime::{SubmitterMetrics, in_step, outlet, remote, unless_it_breaks_off, workdir};
 use crate::runner::{
-    Cell, Executed, Load, ReplicationRuns, RunOptions, conclude, notes_of, tolerance, vacant,
+    Cell, Executed, Load, ReplicationRuns, RunOptions, conclude, hold, notes_of, tolerance, vacant,
 };
 use crate::scenario::external::Contender;
 use crate::scenario::{Clock, Replication, Scenario};
@@ -53,17 +54,10 @@ pub(in crate::commands) fn replay(args: &ReplayArgs) -> Result<(), Failure> {
     let asked: Vec<String> = entries.values().chain(urls).cloned().collect();
     let client = Client::new(PATIENCE).map_err(Failure::run)?;
     let clock = runtime.block_on(service_clock(&client, &asked, scenario.speed))?;
-    runtime.block_on(sessions::open(&client, &asked, &scenario.grid));
     let workdir = workdir().map_err(Failure::run)?;
     let outlets = outlets(args, &scenario.grid, workdir.path(), clock)?;
     let outlets = runtime.block_on(with_logs(&client, outlets, &scenario.grid, urls))?;
-    for entry in outlets.ways.keys() {
-        if let Entry::Domain(domain) = entry {
-            // Whatever takes the jobs there is not the broker of the scenario.
-            let broker = &mut scenario.grid.domains[domain.index()].broker;
-            (broker.external, broker.max_hops) = (true, 0);
-        }
-    }
+    mark_external(&mut scenario.grid, &outlets);
     // Whatever clock the scenario names, this one is real.
     scenario.clock = Clock::Real {
         speed: clock.speed(),
@@ -79,6 +73,13 @@ pub(in crate::commands) fn replay(args: &ReplayArgs) -> Result<(), Failure> {
         vacant(&cell, &options)?;
     }
     let mut load = Load::prepare(&replication)?;
+    let (jobs, grid) = (&load.submissions, grid_of(&replication));
+    needed::refuse_unaddressed(args, &grid, jobs, |entry| {
+        entries.contains_key(entry) || outlets.ways.contains_key(entry)
+    })?;
+    let left_out = runtime.block_on(needed::not_collected(&client, urls, &grid, jobs));
+    left_out.iter().for_each(|why| eprintln!("{why}"));
+    runtime.block_on(sessions::open(&client, &asked, &grid));
     // Time 0 of the workload on the services' clock: soon, and at an instant at which all
     // cycles and exchanges stand as they do at time 0 of a run.
     let domains = scenario.grid.domains.iter();
@@ -89,6 +90,7 @@ pub(in crate::commands) fn replay(args: &ReplayArgs) -> Result<(), Failure> {
     let metrics = offer_metrics(args, &replication, load.submissions.len(), clock, &recorder)?;
     let watched = metrics.as_ref().map(|(metrics, _file)| metrics);
     let logs = outlets.logs.clone();
+    let _held = hold(&cell, &options)?;
     let play = play(
         &scenario,
         &load,
@@ -106,11 +108,21 @@ pub(in crate::commands) fn replay(args: &ReplayArgs) -> Result<(), Failure> {
     let own = recorder.take();
     let collected = remote::collect(&client, own, urls, &logs, &played.names);
     let (log, found, gaps) = runtime.block_on(collected).map_err(Failure::Run)?;
-    let notes = match logs.is_empty() {
-        true => Vec::new(),
-        false => notes_of(&scenario.grid, &found, &played.unseen),
-    };
+    let mut notes = Vec::from_iter(left_out);
+    if !logs.is_empty() {
+        notes.extend(notes_of(&grid, &found, &played.unseen));
+    }
     with_log(args, (&cell, &options), &load, (log, notes, gaps), &played)
+}
+
+/// Whatever takes the jobs of a domain with an outlet is not the broker of the scenario.
+fn mark_external(grid: &mut Grid, outlets: &Outlets) {
+    for entry in outlets.ways.keys() {
+        if let Entry::Domain(domain) = entry {
+            let broker = &mut grid.domains[domain.index()].broker;
+            (broker.external, broker.max_hops) = (true, 0);
+        }
+    }
 }
 
 /// To gwd the directory of a template is that of the jobs, where it puts what they have said,
@@ -314,7 +326,7 @@ fn with_log(
         notes,
         ..Executed::default()
     };
-    let grid = replication.scenario.grid_for(cell.contender.ours.as_ref());
+    let grid = grid_of(replication);
     let run = conclude(cell, &grid, load, &mut executed, options)?;
     let replications = [ReplicationRuns::new(replication, vec![run])];
     if !args.json && args.out.is_some() {
@@ -333,6 +345,11 @@ fn cell(replication: &Replication) -> Cell {
         },
         replication: replication.clone(),
     }
+}
+
+/// The grid with the policy of its brokers.
+fn grid_of(replication: &Replication) -> Grid {
+    replication.scenario.grid_for(policy(replication))
 }
 
 /// The policy of the brokers, if they are ours.
