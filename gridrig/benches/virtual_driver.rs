@@ -10,7 +10,6 @@
     reason = "a benchmark"
 )]
 
-use gridrig::runner::each;
 use gridrig::scenario::Scenario;
 use gridrig_core::broker::OwnDispatch;
 use gridrig_core::cluster::ClusterConfig;
@@ -31,6 +30,7 @@ use std::collections::BinaryHeap;
 use std::num::NonZero;
 use std::ops::ControlFlow;
 use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::Instant;
 
@@ -114,7 +114,13 @@ fn place_on_several_clusters() {
         };
         let rate = |workers: usize| {
             let begin = Instant::now();
-            each(workers, sets.iter(), |()| true, place);
+            let next = AtomicUsize::new(0);
+            let set = || sets.get(next.fetch_add(1, Ordering::Relaxed));
+            thread::scope(|scope| {
+                for _ in 0..workers {
+                    scope.spawn(|| std::iter::from_fn(set).for_each(place));
+                }
+            });
             jobs as f64 / begin.elapsed().as_secs_f64()
         };
         let (one, all) = (rate(1), rate(cores));

@@ -34,7 +34,6 @@ pub use document::{
     ThresholdDoc, Unfinished,
 };
 pub use error::CompareError;
-pub(crate) use find::is_file_of_a_run;
 pub(crate) use guard::settings_in_words;
 pub(crate) use present::further;
 pub use present::{Report, Table, report};

@@ -1,7 +1,6 @@
 //! A run directory without a manifest, which is written last: why it has none, and what can
 //! be done about that.
 
-use crate::compare::is_file_of_a_run;
 use crate::rundir::names;
 use serde_json::Value;
 use std::fs::{self, TryLockError};
@@ -89,6 +88,13 @@ pub(crate) fn is_begun(name: &str) -> bool {
 /// has the number of its process.
 pub(crate) fn is_begun_log(name: &str) -> bool {
     name.starts_with(names::EVENTS) && name.ends_with(".partial")
+}
+
+/// Any file that only a run has makes a directory one, whole or not. A lone
+/// scenario.toml does not: people keep scenarios under that name.
+pub(crate) fn is_file_of_a_run(name: &str) -> bool {
+    let name = name.strip_suffix(".partial").unwrap_or(name);
+    names::ALL[..5].contains(&name)
 }
 
 /// Whether a process has the directory for itself, as whoever runs a run has.

@@ -72,7 +72,7 @@ pub fn folded<'a>(warnings: impl Iterator<Item = &'a String>) -> Vec<String> {
             all.push(said.to_owned());
         }
     }
-    let words = |text: &str| text.replace(|letter: char| letter.is_ascii_digit(), "");
+    let words = |text: &str| text.replace(|c: char| c.is_ascii_digit(), "");
     let mut alike: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for warning in &told {
         let others = alike.entry(words(warning)).or_default();

@@ -1,7 +1,7 @@
 //! Brokers that are somebody else's programs, in a run: set up, asked to take
 //! jobs, and ended with it.
 
-use super::guard::guarded;
+use super::guard::{GENTLY, guarded};
 use super::{RealOptions, Services, workdir};
 use crate::scenario::external::{Access, ExternalBroker, Submit, place, places};
 use anyhow::{Context as _, Result, anyhow, bail};
@@ -37,8 +37,6 @@ const LAST_WORDS: u64 = 500;
 const CLUSTERS: &str = "clusters";
 /// Between two tries of `ready`, and two looks whether a program still serves.
 const LOOK_EVERY: Duration = Duration::from_millis(300);
-/// How long a program has to end when it is asked to.
-pub(super) const GENTLY: Duration = Duration::from_secs(5);
 
 /// The brokers of a run that are not ours.
 pub(super) struct Supervisor {

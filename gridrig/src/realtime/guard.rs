@@ -1,6 +1,5 @@
 //! What is not ours ends with the runner, also where that is killed and can end nothing.
 
-use super::external::GENTLY;
 use gridrig_replayer::outlet::{end_group, plain_program};
 use rustix::process::{Pid, test_kill_process_group};
 use std::io;
@@ -9,6 +8,8 @@ use std::thread;
 use std::time::Duration;
 use tokio::process::{ChildStdin, Command};
 
+/// How long a program has to end when it is asked to.
+pub(super) const GENTLY: Duration = Duration::from_secs(5);
 const LOOK_AGAIN: Duration = Duration::from_millis(50);
 
 /// Starts a process of ours that runs [`guard`] over this process group. It acts when what

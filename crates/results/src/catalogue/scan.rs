@@ -1,8 +1,8 @@
 //! The run directories of a folder, and what the catalogue knows of each.
 
 use super::labels::{self, Labels};
-use crate::compare::{is_file_of_a_run, said, settings_in_words};
-use crate::incomplete::{Incomplete, begun, is_begun, is_begun_log, is_held};
+use crate::compare::{said, settings_in_words};
+use crate::incomplete::{Incomplete, begun, is_begun, is_begun_log, is_file_of_a_run, is_held};
 use crate::rundir::{self, Manifest, names};
 use crate::summary::JobCounts;
 use crate::words::pairs;

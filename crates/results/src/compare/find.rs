@@ -2,7 +2,7 @@
 
 use super::error::{CompareError, Result};
 use super::parallel::each;
-use crate::incomplete::Incomplete;
+use crate::incomplete::{Incomplete, is_file_of_a_run};
 use crate::rundir::{self, Manifest, RunDirError, names};
 use std::collections::BTreeSet;
 use std::fs;
@@ -154,13 +154,6 @@ fn unfinished(dir: &Path, depth: usize, found: &mut Vec<PathBuf>) {
     for path in below {
         unfinished(&path, depth - 1, found);
     }
-}
-
-/// Any file that only a run has makes a directory one, whole or not. A lone
-/// scenario.toml does not: people keep scenarios under that name.
-pub(crate) fn is_file_of_a_run(name: &str) -> bool {
-    let name = name.strip_suffix(".partial").unwrap_or(name);
-    names::ALL[..5].contains(&name)
 }
 
 fn open(dir: &Path) -> Result<FoundRun> {
