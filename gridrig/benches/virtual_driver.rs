@@ -103,6 +103,7 @@ fn place_on_several_clusters() {
     let sets: Vec<Vec<Submission>> = (0..1000).map(set).collect();
     let jobs: usize = sets.iter().map(Vec::len).sum();
     let cores = thread::available_parallelism().map_or(1, NonZero::get);
+    println!("sets of several components       jobs  jobs/s, one core, and all");
     for policy in &scenario.policies {
         let grid = scenario.grid_for(policy.as_ref());
         let place = |submissions: &Vec<Submission>| {

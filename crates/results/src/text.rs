@@ -72,14 +72,13 @@ pub fn folded<'a>(warnings: impl Iterator<Item = &'a String>) -> Vec<String> {
             all.push(said.to_owned());
         }
     }
-    let words = |text: &str| text.replace(|c: char| c.is_ascii_digit(), "");
     let mut alike: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for warning in &told {
-        let others = alike.entry(words(warning)).or_default();
+        let others = alike.entry(without_numbers(warning)).or_default();
         others.push(warning.clone());
     }
     told.retain_mut(|warning| {
-        let all = &alike[&words(warning)];
+        let all = &alike[&without_numbers(warning)];
         let is_first = all.first().is_some_and(|first| *first == *warning);
         if all.len() > ALIKE && is_first {
             let more = all.len() - 1;
@@ -94,6 +93,23 @@ pub fn folded<'a>(warnings: impl Iterator<Item = &'a String>) -> Vec<String> {
         ));
     }
     told
+}
+
+/// Without its numbers; those within a name are not its own.
+fn without_numbers(text: &str) -> String {
+    let of_a_name = |c: char| c.is_alphanumeric() || ['_', '-', '.'].contains(&c);
+    let (mut words, mut in_number) = (String::new(), false);
+    for c in text.chars() {
+        let begins = !words.ends_with(of_a_name);
+        in_number = match c {
+            '.' => in_number,
+            _ => c.is_ascii_digit() && (in_number || begins),
+        };
+        if !in_number {
+            words.push(c);
+        }
+    }
+    words
 }
 
 #[cfg(test)]
@@ -133,5 +149,8 @@ mod tests {
         assert_eq!(of(3).len(), 3);
         let more = "seed 1: 0.1 s (and 33 more that differ in numbers only)";
         assert_eq!(of(34), [more]);
+        // Others are about others.
+        let names: Vec<String> = (1..=5).map(|it| format!("t{it}.swf: {it} jobs")).collect();
+        assert_eq!(folded(names.iter()).len(), 5);
     }
 }

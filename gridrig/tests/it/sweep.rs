@@ -6,7 +6,7 @@ use crate::patience::Patience;
 use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 /// Twelve points of two runs each.
@@ -201,6 +201,38 @@ fn a_sweep_that_is_interrupted_goes_on_where_it_was() {
     let ran = sweep(&bench, "run", "a", &["--slice", "1/100"]);
     expect_code(&ran, 0);
     assert!(stderr(&ran).contains("3 of 300 points"), "{}", stderr(&ran));
+}
+
+/// What was broken off is run again; what breaks a rule has failed.
+#[test]
+fn a_point_whose_run_was_broken_off_has_not_failed() {
+    let bench = planned(AXES);
+    expect_code(&plan(&bench, "a"), 0);
+    expect_code(&sweep(&bench, "run", "a", &[]), 0);
+    let first = |dir: PathBuf| {
+        let mut below = fs::read_dir(dir)
+            .unwrap()
+            .map(|entry| entry.unwrap().path());
+        below.find(|path| path.is_dir()).unwrap()
+    };
+    // POINT/SCENARIO-SEED/POLICY/rNNN
+    let run = first(first(first(first(bench.dir.path().join("a/runs")))));
+    let path = run.join("manifest.json");
+    let text = fs::read_to_string(&path).unwrap();
+    let mut manifest: serde_json::Value = serde_json::from_str(&text).unwrap();
+    for (audit, failed) in [("ok", 0), ("2 violations", 1)] {
+        (manifest["partial"], manifest["summary"]["valid"]) = (true.into(), false.into());
+        manifest["summary"]["audit"] = audit.into();
+        fs::write(&path, manifest.to_string()).unwrap();
+        let status = json(&sweep(&bench, "status", "a", &["--json"]));
+        assert_eq!(
+            status["failed"].as_array().unwrap().len(),
+            failed,
+            "{status}"
+        );
+        let all = status["points"].as_u64().unwrap();
+        assert_eq!(status["points_done"], all - 1);
+    }
 }
 
 #[test]

@@ -73,18 +73,20 @@ impl Common {
         let judged = runs.iter().zip(bounds).filter(|(_, bound)| !**bound);
         let mut judged = judged.map(|(run, _)| run);
         let first = judged.next();
-        let mut rows = first.map_or(Vec::new(), |run| run.completed.clone());
-        let mut any = rows.clone();
+        let of = |rows: fn(&Opened<'_>) -> Vec<bool>| first.map_or(Vec::new(), rows);
+        let mut rows = of(|run| run.completed.clone());
+        let (mut any, mut measured) = (rows.clone(), of(|run| run.measured.clone()));
         for run in judged {
             for (row, completed) in run.completed.iter().enumerate() {
                 rows[row] &= completed;
                 any[row] |= completed;
+                measured[row] |= run.measured[row];
             }
         }
         let (jobs, some) = (count(&rows), count(&any));
         Common {
             left_out: some - jobs,
-            never_completed: first.map_or(0, |run| run.measured.saturating_sub(some)),
+            never_completed: count(&measured) - some,
             jobs,
             rows,
         }
@@ -147,8 +149,8 @@ pub(crate) struct Opened<'a> {
     pub(super) jobs: Vec<u32>,
     /// By row; it says who completed, and is a metric by itself.
     response_s: Vec<f64>,
-    /// Jobs that were submitted in the measured interval.
-    measured: u64,
+    /// By row: submitted in the measured interval, which an interrupted run may not come to.
+    measured: Vec<bool>,
     /// By row: completed, and submitted in the measured interval.
     pub(crate) completed: Vec<bool>,
 }
@@ -158,14 +160,12 @@ impl<'a> Opened<'a> {
         let measure = run.manifest.measure.read();
         let columns = TableColumns::open(&run.dir, names::JOBS)?;
         let response = columns.f64s("response_s")?;
-        let mut measured = vec![true; response.len()];
-        if measure.from > SimTime::ZERO || measure.until.is_some() {
-            let submit = columns.i64s("submit_ns")?;
-            for (measured, submit) in measured.iter_mut().zip(submit) {
-                let submit = u64::try_from(submit).map(SimTime::from_nanos);
-                *measured = submit.is_ok_and(|submit| measure.covers(submit));
-            }
-        }
+        let covered = |submit: i64| {
+            let submit = u64::try_from(submit).map(SimTime::from_nanos);
+            submit.is_ok_and(|submit| measure.covers(submit))
+        };
+        let submit = columns.i64s("submit_ns")?.into_iter();
+        let mut measured: Vec<bool> = submit.map(covered).collect();
         if let Some(direct) = direct(&columns, measure)? {
             for (measured, direct) in measured.iter_mut().zip(direct) {
                 *measured &= !direct;
@@ -179,7 +179,7 @@ impl<'a> Opened<'a> {
             columns,
             measure,
             completed: completed.collect(),
-            measured: count(&measured),
+            measured,
             response_s: response,
         })
     }

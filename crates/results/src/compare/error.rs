@@ -24,6 +24,9 @@ pub enum CompareError {
         .0.display(), .1.reason(), .1.remedy(.0)
     )]
     HalfWritten(PathBuf, Incomplete),
+    /// Nothing is left.
+    #[error("no run is left (expected at least one that is complete): {}", .0.join("; "))]
+    NoneWhole(Vec<String>),
     /// The run cannot be read.
     #[error("a damaged run (expected a complete one; --skip-damaged leaves it out)")]
     Damaged(#[source] Box<RunDirError>),

@@ -280,9 +280,16 @@ impl Tables<'_> {
         let level = method.interval.map(|_| LEVEL);
         let distinct = self.study.distinct(index);
         let of = |figure: fn(&RunFigures) -> Option<f64>| {
-            let own = runs().map(|one| figure(one.runs.get(index)?)).collect();
-            let base = runs().map(|one| figure(one.runs.first()?)).collect();
-            estimate(own, (index > 0).then_some(base), &distinct, level)
+            let of = |at: usize| -> Vec<Option<f64>> {
+                runs().map(|one| figure(one.runs.get(at)?)).collect()
+            };
+            // Over some replications only it would be over those in which more jobs started.
+            let is_known = |values: &Vec<Option<f64>>| values.iter().all(Option::is_some);
+            let own = Some(of(index)).filter(is_known);
+            let base = Some(of(0)).filter(|base| index > 0 && is_known(base));
+            own.map_or(Estimate::default(), |own| {
+                estimate(own, base, &distinct, level)
+            })
         };
         Some(Unfinished {
             finished_share: of(|run| run.survival.finished_share),

@@ -81,7 +81,10 @@ pub(crate) fn find(paths: &[PathBuf], skip_damaged: bool) -> Result<Found> {
             Err(error) => return Err(error),
         }
     }
-    Ok(found)
+    match found.runs.is_empty() && !found.skipped.is_empty() {
+        true => Err(CompareError::NoneWhole(found.skipped)),
+        false => Ok(found),
+    }
 }
 
 /// An error with all that lies under it.

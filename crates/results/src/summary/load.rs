@@ -83,7 +83,7 @@ fn speed(row: &JobRow, busy: &Busy) -> f64 {
 
 impl Load {
     pub(super) fn new(table: &JobTable, measure: &Measure) -> Self {
-        // Of a run that is over nothing is known, and processors are not idle for it.
+        // After the end of the run nothing is known: that time does not count as idle.
         let end = table.end().max(measure.from);
         let wanted = measure.until.map(|until| until.min(end));
         let until = wanted.or(table.last_finish);

@@ -234,14 +234,14 @@ pub struct Behaviour {
     pub original: Delays,
     /// The reduced trace's.
     pub reduced: Delays,
-    /// Greatest distance of the two delay CDFs.
-    pub distance: f64,
+    /// Greatest distance of the two delay CDFs; null where no job of one finishes.
+    pub distance: Option<f64>,
     /// Random samples of as many jobs.
     pub samples: u32,
-    /// Least and largest mean delay of the samples.
-    pub sampled_mean_s: [f64; 2],
-    /// Least and largest distance of theirs to the original's CDF.
-    pub sampled_distance: [f64; 2],
+    /// Least and largest mean delay of the samples of which jobs finish; null without such.
+    pub sampled_mean_s: Option<[f64; 2]>,
+    /// Least and largest distance of theirs to the original's CDF, likewise.
+    pub sampled_distance: Option<[f64; 2]>,
     /// Whether jobs of both finish, the distance is at most 0.05 and the means are within 10 %.
     pub agrees: bool,
     /// Whether mean and distance are within what samples have.
@@ -271,7 +271,7 @@ impl fmt::Display for Behaviour {
              of the original by {original_s:.2} s ({:.2} s); delay CDFs are up to {:.3} apart. ",
             self.reduced.p95_s.unwrap_or_default(),
             self.original.p95_s.unwrap_or_default(),
-            self.distance
+            self.distance.unwrap_or_default()
         )?;
         if self.reduced.unfinished + self.original.unfinished > 0 {
             write!(
@@ -281,11 +281,13 @@ impl fmt::Display for Behaviour {
                 self.reduced.unfinished, self.original.unfinished
             )?;
         }
+        let samples = self.samples;
+        let [least_s, most_s] = self.sampled_mean_s.unwrap_or_default();
+        let [_, apart] = self.sampled_distance.unwrap_or_default();
         write!(
             f,
-            "{} random samples of as many jobs have means of {:.2} to {:.2} s and are up to {:.3} \
-             apart: ",
-            self.samples, self.sampled_mean_s[0], self.sampled_mean_s[1], self.sampled_distance[1]
+            "{samples} random samples of as many jobs have means of {least_s:.2} to {most_s:.2} s \
+             and are up to {apart:.3} apart: "
         )?;
         f.write_str(match (self.agrees, self.as_samples) {
             (true, _) => "delays agree",
@@ -322,27 +324,26 @@ pub(super) fn behaviour(pair: &Pair, options: &Options) -> Option<Behaviour> {
         let kept = sampling::random(original.len(), reduced.len(), &mut stream);
         let jobs: Vec<&TraceJob> = kept.iter().map(|at| original[*at as usize]).collect();
         let delays = run(&jobs);
-        (
-            mean(&delays).unwrap_or(0.0),
-            apart(&of_original, &delays, f64::MIN),
-        )
+        Some((mean(&delays)?, distance_of(&of_original, &delays)?))
     };
-    let samples: Vec<(f64, f64)> = (0..SAMPLES).into_par_iter().map(sample).collect();
+    let samples = (0..SAMPLES).into_par_iter().filter_map(sample);
+    let samples: Vec<(f64, f64)> = samples.collect();
     let range = |of: fn(&(f64, f64)) -> f64| {
         let values = || samples.iter().map(of);
-        [
-            values().fold(f64::INFINITY, f64::min),
-            values().fold(0.0, f64::max),
-        ]
+        let most = values().reduce(f64::max)?;
+        Some([values().reduce(f64::min)?, most])
     };
     let (sampled_mean_s, sampled_distance) = (range(|it| it.0), range(|it| it.1));
     let original = Delays::of(&of_original, original.len());
     let reduced = Delays::of(&of_reduced, reduced.len());
-    let distance = apart(&of_original, &of_reduced, f64::MIN);
+    let distance = distance_of(&of_original, &of_reduced);
     let means = reduced.mean_s.zip(original.mean_s);
     let near = means.is_some_and(|(own, other)| (own - other).abs() <= MEAN * other);
-    let sampled = sampled_mean_s[0]..=sampled_mean_s[1];
-    let among = means.is_some_and(|(own, _)| sampled.contains(&own));
+    let within = |value: Option<f64>, range: Option<[f64; 2]>, from: f64| {
+        let both = value.zip(range);
+        both.is_some_and(|(value, [least, most])| (least.min(from)..=most).contains(&value))
+    };
+    let among = within(reduced.mean_s, sampled_mean_s, f64::INFINITY);
     let capacity = site.processors() * span.as_nanos() as f64 / 1e9;
     let scale = selection.scale_arrival.as_f64() / selection.scale_run_time.as_f64();
     Some(Behaviour {
@@ -354,9 +355,14 @@ pub(super) fn behaviour(pair: &Pair, options: &Options) -> Option<Behaviour> {
         samples: SAMPLES,
         sampled_mean_s,
         sampled_distance,
-        agrees: near && distance <= DISTANCE,
-        as_samples: among && distance <= sampled_distance[1],
+        agrees: near && distance.is_some_and(|it| it <= DISTANCE),
+        as_samples: among && within(distance, sampled_distance, 0.0),
     })
+}
+
+/// The greatest distance of the CDFs of two rising lists, if there is something in both.
+fn distance_of(a: &[f64], b: &[f64]) -> Option<f64> {
+    (!a.is_empty() && !b.is_empty()).then(|| apart(a, b, f64::MIN))
 }
 
 /// The greatest distance of the CDFs of two rising lists.

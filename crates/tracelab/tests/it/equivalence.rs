@@ -70,7 +70,7 @@ fn samples_of_one_week_that_behave_differently_are_not_called_equivalent() {
         println!("{}", outcome.summary());
         assert!(!behaviour.agrees, "{behaviour:?}");
         assert_eq!(outcome.verdict, Agreement::Open);
-        let [least, most] = behaviour.sampled_mean_s;
+        let [least, most] = behaviour.sampled_mean_s.unwrap();
         assert!(most > 1.5 * least, "{behaviour:?}");
     }
     let mean = |at: usize| {
@@ -145,7 +145,7 @@ fn delays_are_compared_at_equal_offered_load() {
     );
     assert_eq!(behaviour.reduced.mean_s, Some(0.0));
     assert!(
-        (behaviour.distance - 1.0 / 3.0).abs() < 1e-9,
+        (behaviour.distance.unwrap() - 1.0 / 3.0).abs() < 1e-9,
         "{behaviour:?}"
     );
     assert!((behaviour.offered_load - 0.2).abs() < 1e-9, "{behaviour:?}");
@@ -186,6 +186,7 @@ fn jobs_that_never_run_have_no_delay_and_are_counted() {
     let behaviour = validate(&wide, &wide, &options).unwrap().behaviour.unwrap();
     assert_eq!(behaviour.reduced.unfinished, 3);
     assert_eq!(behaviour.reduced.mean_s, None);
+    assert_eq!((behaviour.distance, behaviour.sampled_mean_s), (None, None));
     assert!(!behaviour.agrees);
     let told = behaviour.to_string();
     assert!(told.contains("no job of either trace finishes"), "{told}");
@@ -238,7 +239,7 @@ fn sixtieth(spec: WorkloadSpec, change: fn(&mut TraceJob)) -> Validation {
 fn requested_times_are_scaled_as_run_times_are() {
     let outcome = sixtieth(whole(), |_| {});
     let behaviour = outcome.behaviour.as_ref().unwrap();
-    assert_eq!(behaviour.distance, 0.0, "{behaviour:?}");
+    assert_eq!(behaviour.distance, Some(0.0), "{behaviour:?}");
     assert!(behaviour.original.mean_s.unwrap() > 1.0, "{behaviour:?}");
     let verdict = outcome.verdict;
     assert_eq!(verdict, Agreement::Equivalent, "{:?}", outcome.failures());
@@ -250,7 +251,7 @@ fn requested_times_are_scaled_as_run_times_are() {
     for change in changes {
         let outcome = sixtieth(whole(), change);
         assert_eq!(outcome.identity.shared, 600);
-        assert!(outcome.behaviour.unwrap().distance > 0.0);
+        assert!(outcome.behaviour.unwrap().distance > Some(0.0));
     }
 }
 
@@ -262,5 +263,5 @@ fn the_shortest_run_time_raises_requested_times_of_the_original_as_well() {
     let outcome = sixtieth(spec, |job| job.trace_id += 10_000_000);
     assert!(!outcome.identity.ids_kept);
     let behaviour = outcome.behaviour.unwrap();
-    assert_eq!(behaviour.distance, 0.0, "{behaviour:?}");
+    assert_eq!(behaviour.distance, Some(0.0), "{behaviour:?}");
 }
