@@ -52,7 +52,6 @@ const TYPES: gridrig_fuzz::Types = gridrig_fuzz::Types {
     forms: &[manifests],
 };
 
-// The tables are no text.
 libfuzzer_sys::fuzz_mutator!(|data: &mut [u8], size: usize, max_size: usize, seed: u32| {
     let names = &run().1;
     let name = data[..size]
@@ -60,7 +59,7 @@ libfuzzer_sys::fuzz_mutator!(|data: &mut [u8], size: usize, max_size: usize, see
         .map(|which| &names[usize::from(*which) % names.len()]);
     match name.is_some_and(|name| !name.ends_with(".parquet")) && max_size > 1 {
         true => gridrig_fuzz::mutate_behind(1, data, size, max_size, seed, TYPES),
-        false => libfuzzer_sys::fuzzer_mutate(data, size, max_size),
+        false => gridrig_fuzz::mutate_table(1.min(size), data, size, max_size, seed),
     }
 });
 

@@ -10,6 +10,7 @@ mod forms;
 mod sample;
 mod shape;
 mod sweep;
+mod tables;
 mod text;
 mod tokens;
 mod values;
@@ -121,6 +122,18 @@ pub fn mutate_behind(
         }
     }
     before + libfuzzer_sys::fuzzer_mutate(data, size, most)
+}
+
+/// Changes a table behind so many bytes: three of four times values of it, else its bytes.
+pub fn mutate_table(before: usize, data: &mut [u8], size: usize, most: usize, seed: u32) -> usize {
+    if seed % 4 > 0
+        && let Some(table) = tables::changed(&data[before..size], u64::from(seed))
+        && table.len() <= most - before
+    {
+        data[before..before + table.len()].copy_from_slice(&table);
+        return before + table.len();
+    }
+    libfuzzer_sys::fuzzer_mutate(data, size, most)
 }
 
 /// Puts a part of one text into another, and says how many bytes that makes.

@@ -1,6 +1,6 @@
 //! Tables of a run row by row.
 
-use super::manifest::read_manifest;
+use super::manifest::read_rows;
 use super::open::open_file;
 use super::reader::{Reader, Rows, roots};
 use super::values::Values;
@@ -41,9 +41,7 @@ pub(super) fn open(path: &Path) -> Result<Arc<ParquetMetaData>> {
     let file = open_file(path).map_err(RunDirError::io("open", path))?;
     let metadata = ParquetMetaDataReader::new().parse_and_finish(&file);
     let metadata = metadata.map_err(RunDirError::parquet(path))?;
-    let manifest = read_manifest(path.parent().unwrap_or(path))?;
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let known = manifest.files.get(&*name).and_then(|doc| doc.rows);
+    let known = read_rows(path)?;
     let groups = metadata.row_groups();
     let sum = |of: &dyn Fn(&RowGroupMetaData) -> i64| {
         let of_groups = groups.iter().map(of);

@@ -13,7 +13,7 @@ use gridrig_scenario::grid::GridDoc;
 use gridrig_scenario::value::{Duration, Name, Str};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Version of the run directory: raised when a reader of it has to know.
 pub const MANIFEST_FORMAT: u32 = 1;
@@ -225,15 +225,29 @@ pub struct FileDoc {
     pub rows: Option<u64>,
 }
 
+/// How many rows the manifest beside a table says that it has.
+pub(super) fn read_rows(table: &Path) -> Result<Option<u64>> {
+    /// The rest of it is for who reads the run.
+    #[derive(Deserialize)]
+    struct Files {
+        files: BTreeMap<String, FileDoc>,
+    }
+    let (path, text) = read_text(table.parent().unwrap_or(table))?;
+    let parsed: Result<Files, _> = serde_json::from_slice(&text);
+    let files = parsed
+        .map_err(|source| RunDirError::Manifest(path, source))?
+        .files;
+    let name = table.file_name().unwrap_or_default().to_string_lossy();
+    Ok(files.get(&*name).and_then(|doc| doc.rows))
+}
+
 /// Reads the manifest alone.
 ///
 /// # Errors
 /// When it is missing, no manifest, of a format to come, or names files that lie
 /// elsewhere.
 pub fn read_manifest(dir: &Path) -> Result<Manifest> {
-    let path = dir.join(names::MANIFEST);
-    let action = "read the manifest (expected the directory of one run)";
-    let text = read_file(&path).map_err(RunDirError::io(action, &path))?;
+    let (path, text) = read_text(dir)?;
     let parsed: Result<Manifest, _> = serde_json::from_slice(&text);
     let manifest = parsed.map_err(|source| RunDirError::Manifest(path, source))?;
     if manifest.format != MANIFEST_FORMAT {
@@ -249,6 +263,14 @@ pub fn read_manifest(dir: &Path) -> Result<Manifest> {
         return Err(RunDirError::field(dir, "files", name, "plain file names"));
     }
     Ok(manifest)
+}
+
+/// The manifest's path and text.
+fn read_text(dir: &Path) -> Result<(PathBuf, Vec<u8>)> {
+    let path = dir.join(names::MANIFEST);
+    let action = "read the manifest (expected the directory of one run)";
+    let text = read_file(&path).map_err(RunDirError::io(action, &path))?;
+    Ok((path, text))
 }
 
 impl Manifest {
