@@ -3,13 +3,16 @@
 use super::{CheckReport, Facts, human};
 use crate::scenario::{Clock, Stop, Warning};
 use gridrig_core::broker::{BrokerConfig, OwnDispatch};
-use gridrig_core::grid::{BrokerSettings, Domain, Link};
-use gridrig_core::ids::DomainId;
-use gridrig_core::job::{Entry, MOST_COMPONENTS, Submission};
-use gridrig_core::policy::Placement;
+use gridrig_core::cluster::ClusterConfig;
+use gridrig_core::grid::{BrokerSettings, Domain, Grid, Link};
+use gridrig_core::ids::{ClusterId, DomainId};
+use gridrig_core::job::{Entry, JobSpec, MOST_COMPONENTS, Submission};
+use gridrig_core::policy::{Placement, PolicySpec};
 use gridrig_core::time::{Decimal, SimDuration, gcd};
 use gridrig_tracelab::prepare::Prepared;
 use gridrig_tracelab::spec::WorkloadSpec;
+use std::collections::BTreeSet;
+use std::ptr;
 
 /// A median run should be this many broker intervals long.
 const INTERVALS_PER_RUN: f64 = 10.0;
@@ -83,19 +86,13 @@ fn components(facts: &Facts<'_>, add: Add<'_>) {
         let grid = facts.scenario.grid_for(Some(policy));
         let ids = (0..grid.domains.len() as u16).map(DomainId);
         let brokers: Vec<BrokerConfig> = ids.map(|id| grid.broker_config(id)).collect();
-        let could = brokers.iter();
-        let could = could.map(|broker| broker.settings.could_place(&broker.clusters));
-        let could: Vec<_> = could.collect();
-        let never = facts.jobs().filter(|job| match job.entry {
-            Entry::Domain(id) => !could[id.index()](&job.spec),
-            Entry::Cluster(_) => false,
-        });
-        // Of the others it is said anyway.
-        let never = never.filter(|job| {
-            let reach = facts.reach(job.entry);
-            facts.scenario.could_run(&job.spec.components, &reach)
-        });
-        let never: Vec<&Submission> = never.collect();
+        let processors = |id: ClusterId| grid.clusters[id.index()].config.resources.processors();
+        let never = never_placed(facts, &brokers, &|id, _| processors(id));
+        if policy.placement().is_some_and(Placement::reserves)
+            && let Some(message) = unreserved(facts, policy, &grid, (&brokers, &never))
+        {
+            add("never-together", message);
+        }
         let Some(first) = never.first() else {
             continue;
         };
@@ -111,17 +108,89 @@ fn components(facts: &Facts<'_>, add: Add<'_>) {
                 MOST_COMPONENTS - 1
             ),
         };
-        let trace = &facts.scenario.workloads[usize::from(first.label.workload)].trace;
         let message = format!(
             "under {policy} {} of {} jobs can never be placed, even while all clusters are empty, \
-             and will be rejected (no-candidate); the first is job {} of {}{beyond}",
+             and will be rejected (no-candidate); the first is {}{beyond}",
             never.len(),
             facts.jobs().count(),
-            first.label.trace_id,
-            trace.display()
+            named(facts, first)
         );
         add("never-together", message);
     }
+}
+
+/// What is to be said of jobs that have room, but not for what clusters reserve.
+fn unreserved(
+    facts: &Facts<'_>,
+    policy: &PolicySpec,
+    grid: &Grid,
+    (brokers, never): (&[BrokerConfig], &[&Submission]),
+) -> Option<String> {
+    let mut settings = brokers.iter().map(|broker| &broker.settings.co_allocation);
+    let as_given = settings.all(|costs| costs.run_times.is_empty());
+    let reservable = |id: ClusterId, job: &JobSpec| {
+        // What is reserved is no shorter than the job runs, or requests.
+        let run_time = as_given.then_some(job.run_time);
+        let least = run_time.max(job.requested_time).unwrap_or_default();
+        reservable(&grid.clusters[id.index()].config, least)
+    };
+    // They have no numbers yet.
+    let known: BTreeSet<_> = never.iter().map(|job| ptr::from_ref(*job)).collect();
+    let mut unreserved = never_placed(facts, brokers, &reservable);
+    unreserved.retain(|job| !known.contains(&ptr::from_ref(*job)));
+    let first = unreserved.first()?;
+    Some(format!(
+        "under {policy} {} of {} jobs can never be reserved for, even while all clusters are \
+         empty, and will be rejected (not-reserved): too few clusters reserve, or too few \
+         processors at once (reservations.most_share), or not for as long as they run or request \
+         (reservations.longest); the first is {}",
+        unreserved.len(),
+        facts.jobs().count(),
+        named(facts, first)
+    ))
+}
+
+/// Jobs for which these brokers never have room, where clusters reserve so many processors.
+fn never_placed<'a>(
+    facts: &'a Facts<'_>,
+    brokers: &[BrokerConfig],
+    reservable: &dyn Fn(ClusterId, &JobSpec) -> u32,
+) -> Vec<&'a Submission> {
+    let could = brokers.iter().map(|broker| {
+        let clusters = &broker.clusters;
+        broker.settings.could_place(clusters, reservable)
+    });
+    let could: Vec<_> = could.collect();
+    let never = facts.jobs().filter(|job| match job.entry {
+        Entry::Domain(id) => !could[id.index()](&job.spec),
+        Entry::Cluster(_) => false,
+    });
+    // Of the others it is said anyway.
+    let never = never.filter(|job| {
+        let reach = facts.reach(job.entry);
+        facts.scenario.could_run(&job.spec.components, &reach)
+    });
+    never.collect()
+}
+
+/// How many processors a cluster reserves at most at once for so long, at speed 1.0.
+fn reservable(config: &ClusterConfig, least: SimDuration) -> u32 {
+    let Some(reserving) = &config.reserving else {
+        return 0;
+    };
+    let speeds = config.resources.groups().iter().map(|group| group.speed);
+    let fastest = speeds.max().unwrap_or(Decimal::ONE);
+    let least = SimDuration::from_nanos(fastest.divide(least.as_nanos()));
+    match reserving.longest.is_some_and(|longest| least > longest) {
+        true => 0,
+        false => reserving.share_of(config.resources.processors()),
+    }
+}
+
+/// A job as its trace has it.
+fn named(facts: &Facts<'_>, job: &Submission) -> String {
+    let trace = &facts.scenario.workloads[usize::from(job.label.workload)].trace;
+    format!("job {} of {}", job.label.trace_id, trace.display())
 }
 
 fn compression(facts: &Facts<'_>, report: &CheckReport, add: Add<'_>) {

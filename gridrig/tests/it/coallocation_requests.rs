@@ -341,6 +341,19 @@ fn jobs_whose_components_never_fit_together_are_known_before_the_run() {
     let told = never_together(&bench, &words);
     expect(&told, &["under co-reservation 3 of 7 jobs"]);
     assert!(told[0].contains("the first is job 3 of "), "{told:?}");
+    // One that reserves half of its processors has less room, one that reserves for a second none.
+    for rules in ["most_share=0.5", "longest='1s'"] {
+        let reserves = format!("--set=domain.d.clusters.*.reservations={{{rules}}}");
+        let told = never_together(&bench, &[reserves.as_str(), words[1]]);
+        let never = "jobs can never be reserved for";
+        expect(
+            &told,
+            &[
+                never,
+                "under co-reservation 3 of 7 jobs can never be placed",
+            ],
+        );
+    }
 }
 
 #[test]

@@ -68,6 +68,12 @@ pub struct Reserving {
 }
 
 impl Reserving {
+    /// How many of a cluster's processors may be reserved at one instant.
+    pub fn share_of(&self, all: u32) -> u32 {
+        let share = self.most_share.multiply(u64::from(all));
+        u32::try_from(share).unwrap_or(all)
+    }
+
     /// Whether processors may be reserved for so long, from an instant within a window on.
     pub(super) fn allows(
         &self,
@@ -124,9 +130,8 @@ impl Kept {
 impl Reserved {
     pub fn new(resources: &Resources, reserving: Option<&Reserving>) -> Self {
         let all = resources.processors();
-        let share = reserving.map_or(0, |it| it.most_share.multiply(u64::from(all)));
         Reserved {
-            quota: Quota::new(u32::try_from(share).unwrap_or(all)),
+            quota: Quota::new(reserving.map_or(0, |it| it.share_of(all))),
             ahead: BTreeSet::new(),
             due: BTreeSet::new(),
             opens: BTreeSet::new(),

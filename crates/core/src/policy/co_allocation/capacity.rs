@@ -19,10 +19,12 @@ impl BrokerSettings {
     }
 
     /// Whether the policy, if it places components, would ever place a job on these clusters:
-    /// whether there is room for all of it while they are empty.
+    /// whether there is room for all of it while they are empty. `reservable` says how many
+    /// processors a cluster would reserve for a job.
     pub fn could_place(
         &self,
         clusters: &[(ClusterId, Arc<Resources>)],
+        reservable: impl Fn(ClusterId, &JobSpec) -> u32,
     ) -> impl Fn(&JobSpec) -> bool {
         let placing = Placing::of(self).filter(|placing| !placing.keeps_one());
         let all = clusters.iter().map(|(_, all)| all.processors());
@@ -33,8 +35,14 @@ impl BrokerSettings {
                 return true;
             };
             let parts = placing.parts(job, clusters);
+            let reserved = || {
+                clusters
+                    .iter()
+                    .map(|(id, _)| reservable(*id, job))
+                    .collect()
+            };
             parts.is_some_and(|parts| match placing.reservations.is_some() {
-                true => parts.fit_at_once(),
+                true => parts.fit_within(reserved()),
                 false => placing.place(&parts, &idle).is_some(),
             })
         }
@@ -46,7 +54,11 @@ impl Parts<'_> {
     /// they are placed; also where it would take too long to find out.
     pub fn fit_at_once(&self) -> bool {
         let clusters = self.clusters.iter();
-        let all: Vec<u32> = clusters.map(|(_, all)| all.processors()).collect();
+        self.fit_within(clusters.map(|(_, all)| all.processors()).collect())
+    }
+
+    /// The same where so many processors of each cluster may be taken.
+    fn fit_within(&self, all: Vec<u32>) -> bool {
         let placed = self.one_by_one(&all, Placement::ClusterMinimization);
         if placed.is_some() {
             return true;
@@ -54,15 +66,15 @@ impl Parts<'_> {
         let mut largest: Vec<usize> = (0..self.sizes.len()).collect();
         largest.sort_by_key(|at| Reverse(self.sizes[*at]));
         let (mut taken, mut steps) = (vec![(0_u64, 0_u32); all.len()], MOST_STEPS);
-        self.have_room(&largest, 0, &mut taken, &mut steps)
+        self.have_room((&largest, 0), &all, &mut taken, &mut steps)
     }
 
     /// Whether these components have room beside those that clusters have, the first of them
     /// at a cluster from this position on.
     fn have_room(
         &self,
-        components: &[usize],
-        from: usize,
+        (components, from): (&[usize], usize),
+        all: &[u32],
         taken: &mut [(u64, u32)],
         steps: &mut u32,
     ) -> bool {
@@ -76,7 +88,7 @@ impl Parts<'_> {
                 return true;
             }
             let before = taken[at];
-            let left = self.clusters[at].1.processors() - before.1;
+            let left = all[at] - before.1;
             let beside = || !self.asks || self.fits_beside(first, before, at);
             if left < size || !self.fits(first, at) || !beside() {
                 continue;
@@ -88,7 +100,7 @@ impl Parts<'_> {
                 false => 0,
             };
             taken[at] = (before.0 | 1 << first, before.1 + size);
-            if self.have_room(others, next_from, taken, steps) {
+            if self.have_room((others, next_from), all, taken, steps) {
                 return true;
             }
             taken[at] = before;

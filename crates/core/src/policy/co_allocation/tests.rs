@@ -322,7 +322,7 @@ fn components_that_never_fit_together_are_known_beforehand() {
             ..BrokerSettings::default()
         };
         let all = clusters(all);
-        let could_place = settings.could_place(&all);
+        let could_place = settings.could_place(&all, |id, _| all[id.index()].1.processors());
         could_place(job)
     };
     let (reserves, fcm) = ("co-reservation", "flexible-cluster-minimization");
