@@ -47,9 +47,9 @@ impl Form {
     /// The job in this form.
     ///
     /// # Errors
-    /// For a job of several components.
+    /// For a job of several components, one that names clusters, and one with a start window.
     pub fn describe(self, job: &JobSpec, tag: &str) -> Result<String, DescriptionError> {
-        let only = job.only_component()?;
+        let only = job.plain_component()?;
         let language = match self {
             Form::Script => return Ok(script(job, only, tag)),
             Form::Template => return Ok(template(job, only, tag)),
@@ -135,7 +135,9 @@ fn template(job: &JobSpec, only: &Component, tag: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use gridrig_core::ids::JobId;
+    use gridrig_core::ids::{ClusterId, JobId};
+    use gridrig_core::job::StartWindow;
+    use gridrig_core::time::SimTime;
     use gridrig_protocol::adl;
 
     #[test]
@@ -184,6 +186,30 @@ mod tests {
             let refused = form.describe(&job, "t").unwrap_err();
             let wanted = "job 7 has 2 components (expected one)";
             assert_eq!(refused.to_string(), wanted, "{form:?}");
+        }
+    }
+
+    #[test]
+    fn no_form_forgets_where_a_job_may_run_or_when() {
+        let (mut named, mut windowed) = (job(), job());
+        named.components.first.cluster = Some(ClusterId(1));
+        let (earliest, latest) = (SimTime::ZERO, SimTime::from_secs(1));
+        windowed.start_window = Some(Box::new(StartWindow {
+            earliest,
+            latest,
+            flexible: false,
+        }));
+        for form in Form::ALL {
+            let refused = [&named, &windowed].map(|job| form.describe(job, "t").unwrap_err());
+            let refused = refused.map(|why| why.to_string());
+            assert!(
+                refused[0].starts_with("job 7 names its cluster"),
+                "{form:?}"
+            );
+            assert!(
+                refused[1].starts_with("job 7 has a start window"),
+                "{form:?}"
+            );
         }
     }
 

@@ -1,5 +1,9 @@
 //! What a job asks for and what becomes of it.
 
+mod unsaid;
+
+pub use unsaid::{SeveralComponents, Unsaid};
+
 use crate::generic::Generics;
 use crate::ids::{ClusterId, DomainId, JobId};
 use crate::time::{Decimal, SimDuration, SimTime};
@@ -310,28 +314,6 @@ impl JobSpec {
         let read = self.inputs.iter().flat_map(|it| it.clusters.iter());
         own.chain(read.copied())
     }
-
-    /// The only component, for those who have no words for several.
-    ///
-    /// # Errors
-    /// Says how many it has.
-    pub fn only_component(&self) -> Result<&Component, SeveralComponents> {
-        let several = || SeveralComponents {
-            job: self.id,
-            count: 1 + self.components.more.len(),
-        };
-        self.components.only().ok_or_else(several)
-    }
-}
-
-/// A job has several components, where only one can be said.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{job} has {count} components (expected one)")]
-pub struct SeveralComponents {
-    /// The job.
-    pub job: JobId,
-    /// How many it has.
-    pub count: usize,
 }
 
 /// What a user would tell of a job: all that a policy or a discipline may go by.

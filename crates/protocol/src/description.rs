@@ -29,7 +29,7 @@ pub use syntax::{MAX_ATTRIBUTES, MAX_DEPTH, MAX_JOBS};
 
 use crate::jsdl::{JobDefinition, JsdlError, Limit, ProgramKind};
 use crate::xml::{Element, is_xml};
-use gridrig_core::job::SeveralComponents;
+use gridrig_core::job::{SeveralComponents, Unsaid};
 use gridrig_core::time::SimDuration;
 use syntax::{Read, Relation, Request};
 use tables::{Attribute, Means};
@@ -114,6 +114,9 @@ pub enum DescriptionError {
     /// A job has several components.
     #[error(transparent)]
     Several(#[from] SeveralComponents),
+    /// A job asks for what a form has no words for.
+    #[error(transparent)]
+    Unsaid(#[from] Unsaid),
 }
 
 impl DescriptionError {

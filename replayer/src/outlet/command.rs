@@ -136,9 +136,9 @@ impl Command {
     async fn call(&self, request: &SubmitRequest) -> Result<()> {
         let to = self.name();
         let not_reached = |error: io::Error| TransportError::not_reached(&to, error.to_string());
-        // Placeholders have no words for several components either.
-        let only = request.job.only_component();
-        only.map_err(|why| TransportError::unsaid(&to, why))?;
+        // Placeholders have no words for several components, or for clusters, either.
+        let plain = request.job.plain_component();
+        plain.map_err(|why| TransportError::unsaid(&to, why))?;
         let values = self.describe(request).map_err(not_reached)?;
         let words = self.words.iter();
         let words: Vec<String> = words

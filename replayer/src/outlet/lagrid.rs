@@ -169,6 +169,8 @@ impl LaGrid {
     }
 
     async fn hand_over(&self, request: &SubmitRequest) -> Result<()> {
+        let plain = request.job.plain_component();
+        plain.map_err(|why| TransportError::unsaid(&self.url, why))?;
         let job = JobDefinition::of(&request.job, Some(request.tag.clone()));
         let job = job.map_err(|why| TransportError::unsaid(&self.url, why))?;
         let submit = |connection| SubmitJob {
