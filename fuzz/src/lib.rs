@@ -126,7 +126,7 @@ pub fn mutate_behind(
 
 /// Changes a table behind so many bytes: three of four times values of it, else its bytes.
 pub fn mutate_table(before: usize, data: &mut [u8], size: usize, most: usize, seed: u32) -> usize {
-    if seed % 4 > 0
+    if !seed.is_multiple_of(4)
         && let Some(table) = tables::changed(&data[before..size], u64::from(seed))
         && table.len() <= most - before
     {

@@ -1,7 +1,7 @@
 //! Jobs as they are submitted over REST; those that start together are parts of one.
 
 use super::syntax::Read;
-use super::{DescriptionError, Descriptions, Language};
+use super::{DescriptionError, Descriptions, Language, Lost};
 use crate::jsdl::JobDefinition;
 use crate::rest::JobSubmission;
 use gridrig_core::agent::Arrival;
@@ -22,7 +22,39 @@ pub(super) fn read(text: &str) -> Read<Descriptions> {
         let job = JobDefinition::of(&part, submission.tag.clone())?;
         all.jobs.extend(Descriptions::from(job).jobs);
     }
+    if let Some(first) = all.jobs.first_mut() {
+        first.lost = unsaid(&submission);
+    }
     Ok(all)
+}
+
+/// What is read of a submission, and the counts of its way.
+const SAID: [&str; 9] = [
+    "processors",
+    "run_time",
+    "requested_time",
+    "requirements",
+    "more_components",
+    "tag",
+    "data_kib",
+    "id",
+    "hop",
+];
+
+/// What no description says.
+fn unsaid(submission: &JobSubmission) -> Vec<Lost> {
+    let lost =
+        |name: &str, value: String| Lost::of(0, name, &value, "descriptions have no word for it");
+    let fields = serde_json::to_value(submission).unwrap_or_default();
+    let fields = fields.as_object().into_iter().flatten();
+    let fields = fields.filter(|(name, _)| !SAID.contains(&name.as_str()));
+    let parts = (1..).zip(&submission.more_components);
+    let named = parts.filter_map(|(at, part)| {
+        let name = format!("more_components[{at}].cluster");
+        Some(lost(&name, part.cluster?.to_string()))
+    });
+    let fields = fields.map(|(name, value)| lost(name, value.to_string()));
+    fields.chain(named).collect()
 }
 
 pub(super) fn write<'a>(

@@ -112,6 +112,25 @@ fn xrsl_is_read_with_all_its_quirks() {
     assert_eq!(lost(&all, 0), expected);
 }
 
+/// Only gridrig's own interface has words for all that a submission can say.
+#[test]
+fn what_no_description_says_of_a_submission_is_told() {
+    let said = [
+        (r#""division": {"least_component": 2}"#, "division"),
+        (r#""notify": "http://h/n""#, "notify"),
+        (
+            r#""more_components": [{"processors": 1, "cluster": 2}]"#,
+            "more_components[1].cluster",
+        ),
+    ];
+    for (said, told) in said {
+        let text = format!(r#"{{"processors": 6, "run_time": "3s", "tag": "t", {said}}}"#);
+        assert_eq!(lost(&one(&text), 0), [(0, told)], "{text}");
+    }
+    let all = one(r#"{"processors": 6, "run_time": "3s", "tag": "t", "data_kib": 3}"#);
+    assert_eq!(lost(&all, 0), []);
+}
+
 #[test]
 fn requests_of_rsl_that_start_together_are_parts_of_one_job() {
     let all = one(RSL);
