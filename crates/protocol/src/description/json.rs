@@ -28,7 +28,7 @@ pub(super) fn read(text: &str) -> Read<Descriptions> {
     Ok(all)
 }
 
-/// What is read of a submission, and the counts of its way.
+/// Fields that descriptions have words for, or that say nothing of a job by itself.
 const SAID: [&str; 9] = [
     "processors",
     "run_time",
@@ -48,7 +48,7 @@ fn unsaid(submission: &JobSubmission) -> Vec<Lost> {
     let fields = serde_json::to_value(submission).unwrap_or_default();
     let fields = fields.as_object().into_iter().flatten();
     let fields = fields.filter(|(name, _)| !SAID.contains(&name.as_str()));
-    let parts = (1..).zip(&submission.more_components);
+    let parts = (0..).zip(&submission.more_components);
     let named = parts.filter_map(|(at, part)| {
         let name = format!("more_components[{at}].cluster");
         Some(lost(&name, part.cluster?.to_string()))

@@ -120,7 +120,7 @@ fn what_no_description_says_of_a_submission_is_told() {
         (r#""notify": "http://h/n""#, "notify"),
         (
             r#""more_components": [{"processors": 1, "cluster": 2}]"#,
-            "more_components[1].cluster",
+            "more_components[0].cluster",
         ),
     ];
     for (said, told) in said {
