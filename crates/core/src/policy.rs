@@ -19,7 +19,7 @@ mod threshold;
 mod utilization;
 mod view;
 
-pub(crate) use co_allocation::{Placing, Shares};
+pub(crate) use co_allocation::{Placing, SHORTEST, Shares};
 pub use domains::{Aggregate, Kinds, Machine, Offer, Site, Wanted};
 pub use own::Queued;
 pub use registry::{BrokerSettings, InformationNeed, Parameter, PolicyEntry, PolicySpec, Values};

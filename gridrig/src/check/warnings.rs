@@ -3,10 +3,9 @@
 use super::{CheckReport, Facts, human};
 use crate::scenario::{Clock, Stop, Warning};
 use gridrig_core::broker::{BrokerConfig, OwnDispatch};
-use gridrig_core::cluster::ClusterConfig;
 use gridrig_core::grid::{BrokerSettings, Domain, Grid, Link};
 use gridrig_core::ids::{ClusterId, DomainId};
-use gridrig_core::job::{Entry, JobSpec, MOST_COMPONENTS, Submission};
+use gridrig_core::job::{Entry, MOST_COMPONENTS, Submission};
 use gridrig_core::policy::{Placement, PolicySpec};
 use gridrig_core::time::{Decimal, SimDuration, gcd};
 use gridrig_tracelab::prepare::Prepared;
@@ -126,13 +125,11 @@ fn unreserved(
     grid: &Grid,
     (brokers, never): (&[BrokerConfig], &[&Submission]),
 ) -> Option<String> {
-    let mut settings = brokers.iter().map(|broker| &broker.settings.co_allocation);
-    let as_given = settings.all(|costs| costs.run_times.is_empty());
-    let reservable = |id: ClusterId, job: &JobSpec| {
-        // What is reserved is no shorter than the job runs, or requests.
-        let run_time = as_given.then_some(job.run_time);
-        let least = run_time.max(job.requested_time).unwrap_or_default();
-        reservable(&grid.clusters[id.index()].config, least)
+    let reservable = |id: ClusterId, length: SimDuration| {
+        let config = &grid.clusters[id.index()].config;
+        let reserving = config.reserving.as_ref();
+        let reserving = reserving.filter(|it| it.longest.is_none_or(|longest| length <= longest));
+        reserving.map_or(0, |it| it.share_of(config.resources.processors()))
     };
     // They have no numbers yet.
     let known: BTreeSet<_> = never.iter().map(|job| ptr::from_ref(*job)).collect();
@@ -142,8 +139,8 @@ fn unreserved(
     Some(format!(
         "under {policy} {} of {} jobs can never be reserved for, even while all clusters are \
          empty, and will be rejected (not-reserved): too few clusters reserve, or too few \
-         processors at once (reservations.most_share), or not for as long as they run or request \
-         (reservations.longest); the first is {}",
+         processors at once (reservations.most_share), or not for as long as \
+         they run or request and the policy's deviation more (reservations.longest); the first is {}",
         unreserved.len(),
         facts.jobs().count(),
         named(facts, first)
@@ -154,7 +151,7 @@ fn unreserved(
 fn never_placed<'a>(
     facts: &'a Facts<'_>,
     brokers: &[BrokerConfig],
-    reservable: &dyn Fn(ClusterId, &JobSpec) -> u32,
+    reservable: &dyn Fn(ClusterId, SimDuration) -> u32,
 ) -> Vec<&'a Submission> {
     let could = brokers.iter().map(|broker| {
         let clusters = &broker.clusters;
@@ -171,20 +168,6 @@ fn never_placed<'a>(
         facts.scenario.could_run(&job.spec.components, &reach)
     });
     never.collect()
-}
-
-/// How many processors a cluster reserves at most at once for so long, at speed 1.0.
-fn reservable(config: &ClusterConfig, least: SimDuration) -> u32 {
-    let Some(reserving) = &config.reserving else {
-        return 0;
-    };
-    let speeds = config.resources.groups().iter().map(|group| group.speed);
-    let fastest = speeds.max().unwrap_or(Decimal::ONE);
-    let least = SimDuration::from_nanos(fastest.divide(least.as_nanos()));
-    match reserving.longest.is_some_and(|longest| least > longest) {
-        true => 0,
-        false => reserving.share_of(config.resources.processors()),
-    }
 }
 
 /// A job as its trace has it.

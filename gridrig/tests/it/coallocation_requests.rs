@@ -354,6 +354,13 @@ fn jobs_whose_components_never_fit_together_are_known_before_the_run() {
             ],
         );
     }
+    // They run for 5 s, and reserve for `deviation` more.
+    let policy = "--set=run.policies=['co-reservation(deviation=1s)']";
+    for (longest, told) in [("6s", 1), ("5.9s", 2)] {
+        let rules = format!("--set=domain.d.clusters.*.reservations={{longest='{longest}'}}");
+        let found = never_together(&bench, &[rules.as_str(), policy]);
+        assert_eq!(found.len(), told, "{longest}: {found:?}");
+    }
 }
 
 #[test]

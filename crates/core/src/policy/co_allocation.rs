@@ -136,6 +136,9 @@ pub(crate) struct Placing {
     pub reservations: Option<CoReservation>,
 }
 
+/// No cluster counts a job as shorter.
+pub(crate) const SHORTEST: SimDuration = SimDuration::from_nanos(1_000_000);
+
 /// How processors are reserved for all components of a job.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct CoReservation {

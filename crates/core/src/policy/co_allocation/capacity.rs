@@ -1,10 +1,11 @@
 //! Which jobs of components have room at all, on clusters that are empty.
 
-use super::{Parts, Placing};
+use super::{CoReservation, Parts, Placing, SHORTEST};
 use crate::ids::ClusterId;
 use crate::job::JobSpec;
-use crate::policy::{BrokerSettings, Placement};
+use crate::policy::{BrokerSettings, CoAllocation, Placement};
 use crate::resource::Resources;
+use crate::time::{Decimal, SimDuration};
 use std::cmp::Reverse;
 use std::sync::Arc;
 
@@ -20,11 +21,11 @@ impl BrokerSettings {
 
     /// Whether the policy, if it places components, would ever place a job on these clusters:
     /// whether there is room for all of it while they are empty. `reservable` says how many
-    /// processors a cluster would reserve for a job.
+    /// processors a cluster would reserve for so long.
     pub fn could_place(
         &self,
         clusters: &[(ClusterId, Arc<Resources>)],
-        reservable: impl Fn(ClusterId, &JobSpec) -> u32,
+        reservable: impl Fn(ClusterId, SimDuration) -> u32,
     ) -> impl Fn(&JobSpec) -> bool {
         let placing = Placing::of(self).filter(|placing| !placing.keeps_one());
         let all = clusters.iter().map(|(_, all)| all.processors());
@@ -35,17 +36,36 @@ impl BrokerSettings {
                 return true;
             };
             let parts = placing.parts(job, clusters);
-            let reserved = || {
-                clusters
-                    .iter()
-                    .map(|(id, _)| reservable(*id, job))
-                    .collect()
-            };
-            parts.is_some_and(|parts| match placing.reservations.is_some() {
-                true => parts.fit_within(reserved()),
-                false => placing.place(&parts, &idle).is_some(),
+            parts.is_some_and(|parts| match &placing.reservations {
+                Some(rules) => {
+                    let length = rules.length(&self.co_allocation, job, clusters);
+                    let all = clusters.iter().map(|(id, _)| reservable(*id, length));
+                    parts.fit_within(all.collect())
+                }
+                None => placing.place(&parts, &idle).is_some(),
             })
         }
+    }
+}
+
+impl CoReservation {
+    /// For how long processors are reserved for all components of a job: as long as it runs, or
+    /// requests, on the slowest nodes, and by how far apart the reservations may start more.
+    pub fn length(
+        &self,
+        costs: &CoAllocation,
+        job: &JobSpec,
+        clusters: &[(ClusterId, Arc<Resources>)],
+    ) -> SimDuration {
+        let program = (job.executable, job.processors());
+        let some = 1..=job.components.iter().count().min(clusters.len()).max(1);
+        let lengths = some.map(|count| costs.length(program, job.run_time, count));
+        let longest = lengths.max().unwrap_or(job.run_time);
+        let longest = longest.max(job.requested_time.unwrap_or_default());
+        let groups = clusters.iter().flat_map(|(_, all)| all.groups());
+        let slowest = groups.map(|group| group.speed).min();
+        let longest = slowest.unwrap_or(Decimal::ONE).divide(longest.as_nanos());
+        SimDuration::from_nanos(longest).max(SHORTEST) + self.deviation
     }
 }
 

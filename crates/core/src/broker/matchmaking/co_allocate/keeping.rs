@@ -2,13 +2,13 @@
 //! reservation is kept (JSS 5.2.1). A cluster that does not reserve, and a neighbour, has a
 //! guess in its place, and gets the job like any other if that is the earliest.
 
-use super::searching::{SHORTEST, Searching};
+use super::searching::Searching;
 use super::{Around, CoAllocate};
 use crate::broker::Broker;
 use crate::coallocation::{Found, Place, Search};
 use crate::ids::JobId;
 use crate::job::{JobRequest, MOST_COMPONENTS};
-use crate::policy::Forecast;
+use crate::policy::{Forecast, SHORTEST};
 use crate::resource::Resources;
 use crate::time::{Decimal, SimDuration, SimTime};
 use std::collections::BTreeMap;

@@ -14,9 +14,6 @@ use crate::time::{Decimal, SimDuration, SimTime};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// No cluster counts a job as shorter.
-pub(super) const SHORTEST: SimDuration = SimDuration::from_nanos(1_000_000);
-
 /// Names of requests that arrive at one instant are nearer to one another than that.
 const APART: SimDuration = SimDuration::from_nanos(1_000);
 
@@ -95,15 +92,6 @@ impl CoAllocate {
             let own = ranked.iter().filter(|at| parts.fits(*component, **at));
             own.copied().collect()
         });
-        let program = (spec.executable, spec.processors());
-        let some = 1..=order.len().min(clusters.len()).max(1);
-        let lengths = some.map(|count| costs.length(program, spec.run_time, count));
-        let longest = lengths.max().unwrap_or(spec.run_time);
-        let longest = longest.max(spec.requested_time.unwrap_or_default());
-        let groups = clusters.iter().flat_map(|(_, all)| all.groups());
-        let speeds = groups.map(|group| group.speed);
-        let slowest = speeds.min().unwrap_or(Decimal::ONE);
-        let longest = SimDuration::from_nanos(slowest.divide(longest.as_nanos()));
         // The middleware begins, and the search is over, before the first reservation starts.
         // What they read is there, wherever they are.
         let data = spec.inputs.iter().map(|it| it.data_mib);
@@ -126,7 +114,7 @@ impl CoAllocate {
             search: Search::new(wanted),
             order,
             timeout: costs.claim_timeout + ahead,
-            lengths: vec![longest.max(SHORTEST) + rules.deviation; clusters.len()],
+            lengths: vec![rules.length(costs, spec, clusters); clusters.len()],
             asked: None,
             reserved: BTreeMap::new(),
         })
